@@ -8,8 +8,10 @@
 namespace weft::collective {
 namespace {
 
-// Pairs of ports that are looked at one by one; of more, partners at even distances stand for all.
+// Pairs of ports that are looked at one by one; of more, partners at even distances stand for all. Where places are
+// alike, what crosses leaves and pods grows and falls steadily with the distance, and fewer tell it.
 constexpr std::uint64_t kMostPairs = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMostPairsAlike = std::uint64_t{1} << 18;
 constexpr Wide kBits = Wide{1} << 62;  // whose times are added up
 
 }  // namespace
@@ -21,8 +23,10 @@ constexpr Wide kBits = Wide{1} << 62;  // whose times are added up
 std::vector<Bandwidth> Planner::network_for_everybody(const std::vector<Bandwidth>& host) {
   const std::uint32_t nodes = team_.nodes();
   const std::uint64_t pairs = std::uint64_t{nodes} * nodes * team_.domain(0).ports.size();
+  const bool alike = options_.network->place(team_.gpu(0)).has_value();
+  const std::uint64_t most = alike ? kMostPairsAlike : kMostPairs;
   const auto distances =
-      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kMostPairs * (nodes - 1) / pairs, 1, nodes - 1));
+      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(most * (nodes - 1) / pairs, 1, nodes - 1));
   // Calls visit(network, over, under) for all that ranks of a node send to ranks of another: lanes beside each other.
   const auto for_each = [&](std::uint32_t node, std::uint32_t away, const auto& visit) {
     const Domain& from = team_.domain(node);
@@ -42,21 +46,24 @@ std::vector<Bandwidth> Planner::network_for_everybody(const std::vector<Bandwidt
     return 1 + static_cast<std::uint32_t>(std::uint64_t{i} * (nodes - 1) / distances);
   };
   const bool small = part(team_.ranks()) < Direct::kSmall;
-  const bool alike = options_.network->place(team_.gpu(0)).has_value();
   // Where places are alike, nodes stay in step. Elsewhere what is slow stays in flight until its sender is as far ahead
   // as it may be, and meets what others send up to that much before it and behind it.
   const std::uint32_t in_flight = (alike ? 1 : 2) * Direct::kInFlight;
   const std::uint32_t at_once = small ? distances : std::max(1u, in_flight / team_.domain(0).ranks);
-  std::vector<std::uint64_t> load;  // by link, of the distances that are looked at
+  std::vector<std::uint64_t> load;                           // by link, of the distances that are looked at
+  std::vector<std::span<const NetworkLinks::Part>> crossed;  // there, node by node
+  std::vector<std::size_t> until(nodes);                     // of these, by node
   std::vector<Wide> took(nodes);
   std::vector<std::int64_t> steps(nodes);
   for (std::uint32_t first = 0; first < distances; first += at_once) {
     const std::uint32_t end = std::min(distances, first + at_once);
     load.assign(load.size(), 0);
-    for (std::uint32_t i = first; i < end; ++i)
-      for (std::uint32_t node = 0; node < nodes; ++node)
+    crossed.clear();
+    for (std::uint32_t node = 0; node < nodes; ++node) {
+      for (std::uint32_t i = first; i < end; ++i)
         for_each(node, distance(i),
                  [&](std::span<const NetworkLinks::Part> network, std::uint64_t over, std::uint64_t under) {
+                   crossed.push_back(network);
                    plan_.cut |= network.empty();
                    sharing_.load(network, over, under * distances);
                    for (const NetworkLinks::Part& part : network) {
@@ -64,17 +71,16 @@ std::vector<Bandwidth> Planner::network_for_everybody(const std::vector<Bandwidt
                      load[part.link] += part.weight * over / (under * (end - first));
                    }
                  });
+      until[node] = crossed.size();
+    }
     for (std::uint32_t node = 0; node < nodes; ++node) {
       Wide least = host[node].count();
       std::int64_t ranks = 0;
-      for (std::uint32_t i = first; i < end; ++i) {
-        ranks += team_.domain((node + distance(i)) % nodes).ranks;
-        for_each(node, distance(i), [&](std::span<const NetworkLinks::Part> network, std::uint64_t, std::uint64_t) {
-          for (const NetworkLinks::Part& part : network)
-            if (load[part.link] > 0)
-              least = std::min(least, Wide{sharing_.rate(part.link).count()} * NetworkLinks::kWhole / load[part.link]);
-        });
-      }
+      for (std::uint32_t i = first; i < end; ++i) ranks += team_.domain((node + distance(i)) % nodes).ranks;
+      for (std::size_t at = node == 0 ? 0 : until[node - 1]; at < until[node]; ++at)
+        for (const NetworkLinks::Part& part : crossed[at])
+          if (load[part.link] > 0)
+            least = std::min(least, Wide{sharing_.rate(part.link).count()} * NetworkLinks::kWhole / load[part.link]);
       plan_.bound_by_network |= least < host[node].count();
       took[node] += ranks * (kBits / std::max<Wide>(1, least));
       steps[node] += ranks;

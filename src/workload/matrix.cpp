@@ -108,7 +108,9 @@ class MatrixReader {
       return;
     }
     refuse(words_[0], fmt::format("a line cannot begin with '{}'", first.substr(0, 40)),
-           "lines are Nodes n, Connections n, Triggers n, Failures n, a->b ..., trigger id n oneshot, or failure ...");
+           first == "msg" ? "msg stands behind the pair: 0->5 id 1 msg start 0 size 2000000"
+                          : "lines are Nodes n, Connections n, Triggers n, Failures n, a->b ..., trigger id n oneshot, "
+                            "or failure ...");
   }
 
   void note_count(std::uint64_t value) {
@@ -147,7 +149,9 @@ class MatrixReader {
   // A bare number is what htsim_uec takes it for, microseconds; htsim's older programs took picoseconds.
   std::optional<std::int64_t> start_of(const Word& word) {
     if (word.text.find_first_not_of("0123456789") != std::string_view::npos) {
-      const auto time = parse<DurationDimension>(std::string(word.text));
+      const bool bare = word.text.find_first_not_of("0123456789.") == std::string_view::npos;
+      if (bare && matrix_.bare_start.source == 0) matrix_.bare_start = place_of(word);
+      const auto time = parse<DurationDimension>(std::string(word.text) + (bare ? "us" : ""));
       if (time && time->count() >= 0 && time->count() <= kMostStart) return time->count();
       refuse(word, fmt::format("'{}' is not a time at which a flow can start", word.text.substr(0, 40)),
              "microseconds, or with a unit such as 5us, 2500ps; up to an hour");
@@ -226,29 +230,43 @@ class MatrixReader {
     matrix_.flows.push_back(flow);
   }
 
+  // Its words come in any order, as htsim takes them.
   void read_trigger() {
-    if (words_.size() < 4 || words_[1].text != "id")
-      return refuse(words_[0], "a trigger needs an id and a kind",
+    std::optional<std::uint64_t> id, count;
+    const Word* named = nullptr;
+    const Word* kind = nullptr;
+    for (std::size_t i = 1; i < words_.size(); ++i) {
+      const Word& word = words_[i];
+      if (word.text != "id" && word.text != "count") {
+        if (kind != nullptr || !is_kind(word.text))
+          return refuse(word, fmt::format("'{}' is not a kind of trigger", word.text.substr(0, 40)),
+                        "oneshot, multishot, or barrier count n, once");
+        kind = &word;
+        continue;
+      }
+      if (i + 1 == words_.size())
+        return refuse(word, fmt::format("'{}' has no value", word.text), "keys and values come in pairs");
+      const auto value = number(words_[++i], word.text == "id" ? kMostNodes * std::uint64_t{256} : kMostNodes);
+      if (!value) return;
+      (word.text == "id" ? id : count) = value;
+      if (word.text == "id") named = &words_[i];
+    }
+    if (!id || kind == nullptr || (count.has_value() != (kind->text == "barrier")))
+      return refuse(words_[0], "a trigger needs an id and a kind, and a barrier a count",
                     "trigger id 1 oneshot, multishot, or barrier count 4");
-    const auto id = number(words_[2], kMostNodes * std::uint64_t{256});
-    if (!id) return;
-    const std::uint32_t index = trigger_index(*id, words_[2]);
-    MatrixTrigger& trigger = matrix_.triggers[index];
+    const std::uint32_t index = trigger_index(*id, *named);
     if (named_[index].declared)
-      return refuse(words_[2], fmt::format("trigger {} is declared a second time", *id), "give each its own id");
+      return refuse(*named, fmt::format("trigger {} is declared a second time", *id), "give each its own id");
     named_[index].declared = true;
     ++trigger_lines_;
-    const std::string_view kind = words_[3].text;
-    if (kind == "multishot") {
-      trigger.kind = MatrixTrigger::Kind::multishot;
-    } else if (kind == "barrier" && words_.size() == 6 && words_[4].text == "count") {
-      trigger.kind = MatrixTrigger::Kind::barrier;
-      if (const auto count = number(words_[5], kMostNodes)) trigger.count = static_cast<std::uint32_t>(*count);
-    } else if (kind != "oneshot") {
-      refuse(words_[3], fmt::format("'{}' is not a kind of trigger", kind.substr(0, 40)),
-             "oneshot, multishot, or barrier count n");
-    }
+    MatrixTrigger& trigger = matrix_.triggers[index];
+    if (kind->text == "multishot") trigger.kind = MatrixTrigger::Kind::multishot;
+    if (!count) return;
+    trigger.kind = MatrixTrigger::Kind::barrier;
+    trigger.count = static_cast<std::uint32_t>(*count);
   }
+
+  static bool is_kind(std::string_view text) { return text == "oneshot" || text == "multishot" || text == "barrier"; }
 
   void read_failure() {
     using Switch = MatrixFailure::Switch;

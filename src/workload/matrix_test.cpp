@@ -60,6 +60,27 @@ TEST(Matrix, MessagesOfAConnectionShareItsId) {
   EXPECT_TRUE(says("0->1 id 1 start 0 size 1\n0->1 id 1 msg start 0 size 1\n", "two flows have the id 1"));
 }
 
+// As htsim's own reader takes them.
+TEST(Matrix, WordsOfATriggerComeInAnyOrderAndAStartMayHaveAFraction) {
+  spec::Diagnostics diagnostics;
+  const Matrix matrix = read(
+      "Nodes 3\n0->1 id 1 start 2.5 size 10 send_done_trigger 3\n1->2 id 2 trigger 3 size 20\n"
+      "trigger barrier count 4 id 3\n",
+      diagnostics);
+  EXPECT_EQ(spec::render_text(diagnostics, false), "");
+  ASSERT_EQ(matrix.flows.size(), 2u);
+  EXPECT_EQ(matrix.flows[0].start, 2'500'000);
+  EXPECT_EQ(matrix.bare_start.line, 2u);
+  ASSERT_EQ(matrix.triggers.size(), 1u);
+  EXPECT_EQ(matrix.triggers[0].kind, MatrixTrigger::Kind::barrier);
+  EXPECT_EQ(matrix.triggers[0].count, 4u);
+  EXPECT_NE(errors("Nodes 2\nmsg 1 start 0 size 1\n").find("msg stands behind the pair"), std::string::npos);
+  for (const std::string wrong :
+       {"trigger id 3", "trigger oneshot", "trigger id 3 barrier", "trigger id 3 oneshot multishot",
+        "trigger id 3 oneshot count 4", "trigger oneshot id"})
+    EXPECT_NE(errors("Nodes 2\n0->1 id 1 trigger 3 size 1\n" + wrong + "\n"), "") << wrong;
+}
+
 TEST(Matrix, FaultsAreNamedWithTheirPlace) {
   EXPECT_EQ(errors("Nodes 4\n0->1 id 1 start 0 siez 5\n"),
             "m.cm:2:19: error E0411: a flow has no 'siez'\n"

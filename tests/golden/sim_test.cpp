@@ -791,7 +791,7 @@ TEST(Compare, AMeasurementStandsBesideWhatIsSimulated) {
 TEST(Sim, ALoadThatIsTooFineIsToldWhatWouldDo) {
   const Outcome outcome = weft({"sim", kClos, "--pattern", "poisson", "--load", "0.47619%"});
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_NE(outcome.err.find("a multiple of 1ppm"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("a multiple of 1ppm, such as 0.4761%"), std::string::npos) << outcome.err;
 }
 
 TEST(Compare, PoissonTrafficIsJudgedByItsTimes) {

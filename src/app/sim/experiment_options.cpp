@@ -27,14 +27,24 @@ using spec::Error;
 constexpr std::size_t kMostFileBytes = std::size_t{256} << 20;
 constexpr std::size_t kMostTraceBytes = std::size_t{1} << 30;  // of all ranks
 
+// The number that is left of one with too many digits; empty: nothing is.
+template <class Dimension>
+std::string cut_to_exact(std::string text) {
+  for (std::size_t digit; (digit = text.find_last_of("0123456789")) != std::string::npos; text.erase(digit, 1))
+    if (const auto value = parse<Dimension>(text); value) return value->count() > 0 ? text : "";
+  return "";
+}
+
 template <class Dimension>
 Quantity<Dimension> read(const std::string& text, std::string_view option, std::string_view example,
                          spec::Diagnostics& diagnostics) {
   const auto value = parse<Dimension>(text);
   if (value && value->count() > 0) return *value;
   if (!value && value.error() == UnitFault::not_exact) {
-    diagnostics.add(Error::not_exact, {}, fmt::format("{} cannot be '{}'", option, text),
-                    fmt::format("a multiple of {}", exact(Quantity<Dimension>(1))));
+    const std::string cut = cut_to_exact<Dimension>(text);
+    diagnostics.add(
+        Error::not_exact, {}, fmt::format("{} cannot be '{}'", option, text),
+        fmt::format("a multiple of {}{}", exact(Quantity<Dimension>(1)), cut.empty() ? "" : ", such as " + cut));
     return Quantity<Dimension>(1);
   }
   diagnostics.add(Error::wrong_type, {}, fmt::format("{} cannot be '{}'", option, text),

@@ -7,6 +7,7 @@
 #include "sim/flow/flow_scatter.hpp"
 #include "sim/host/host_links.hpp"
 #include "sim/host/route_out.hpp"
+#include "sim/packet/parts.hpp"
 
 namespace weft::sim {
 namespace {
@@ -94,7 +95,7 @@ FlowPath& FlowRoutes::add_path(std::uint64_t bytes) {
   if (found_ == paths_.size()) paths_.emplace_back();
   FlowPath& path = paths_[found_++];
   path.bytes = path.wire_bytes = bytes;
-  path.latency = path.acknowledgement = 0;
+  path.latency = path.last_part = path.acknowledgement = 0;
   path.count = 0;
   path.network = FlowPath::kInside;
   path.queue = 0;
@@ -135,7 +136,7 @@ bool FlowRoutes::across(const Transfer& transfer, const NicPair& pair, std::uint
   path.latency = *there - layout_.link(layout_.far(layout_.port_of_endpoint(pair.source)).link).wire(last);
   path.acknowledgement = *back;
 
-  // The stage that crosses the network has the last leg before it and the first behind it.
+  // The stage that crosses the network has the last leg before it and all behind it.
   const auto domain = [&](std::uint32_t endpoint) { return host_routes_.domain_of(fabric_.nic_of(endpoint)); };
   const bool rests = stored(bytes);
   if (config_.hosts) {
@@ -149,19 +150,15 @@ bool FlowRoutes::across(const Transfer& transfer, const NicPair& pair, std::uint
     take_legs(domain(pair.source), *out, rests ? out->legs - 1 : 0, out->legs);
   }
   if (!(config_.split ? take_all_paths(pair) : take_one_path(pair, queue))) return false;
-  const HostRoute* in = nullptr;
   if (config_.hosts) {
-    in = host_routes_.find(fabric_.nic_of(pair.destination), host_routes_.part(transfer.to));
+    const HostRoute* in = host_routes_.find(fabric_.nic_of(pair.destination), host_routes_.part(transfer.to));
     if (in == nullptr) return false;
     path.latency += in->latency.count();
-    take_legs(domain(pair.destination), *in, 0, rests ? 1 : in->legs);
+    take_legs(domain(pair.destination), *in, 0, in->legs);
+    path.last_part = last_part(domain(pair.destination), *in, bytes);
   }
   path.network = path.count;
   finish(path, in_full_packets * kPsPerSecond);
-  for (std::uint32_t leg = 1; rests && in != nullptr && leg < in->legs; ++leg) {
-    take_legs(domain(pair.destination), *in, leg, leg + 1);
-    finish(path, work_inside(bytes));
-  }
   return true;
 }
 
@@ -309,6 +306,19 @@ void FlowRoutes::take_legs(std::uint32_t domain, const HostRoute& route, std::ui
   for (std::uint32_t leg = first; leg < last; ++leg)
     for (const std::uint32_t link : route.leg(leg))
       parts_.push_back({kInside | Key{domain} << 24 | link, MaxMinRates::kWhole});
+}
+
+// What arrives moves on part by part: how long the last one takes for all but the first leg.
+std::int64_t FlowRoutes::last_part(std::uint32_t domain, const HostRoute& route, std::uint64_t bytes) const {
+  const Wide work = work_inside(std::min<std::uint64_t>(bytes, part_size(bytes, config_.payload)));
+  Wide takes = 0;
+  for (std::uint32_t leg = 1; leg < route.legs; ++leg) {
+    std::int64_t least = MaxMinRates::kUnbound;
+    for (const std::uint32_t link : route.leg(leg))
+      least = std::min(least, capacity_of(kInside | Key{domain} << 24 | link));
+    takes += work / std::max<std::int64_t>(1, least);
+  }
+  return static_cast<std::int64_t>(takes);
 }
 
 // From parts to the shares of a stage: a link that is passed twice counts once, with both weights.

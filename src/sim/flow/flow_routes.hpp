@@ -50,8 +50,9 @@ struct FlowConfig {
 
 // One stripe of a message, or a message that stays inside.
 struct FlowPath {
-  // What moves at one rate. Where data rest in memory a short message is whole there before it goes on; of a longer one
-  // the next chunk comes while the first moves on, so all of its way is one stage.
+  // What moves at one rate. Where data rest in memory before they are sent, a short message is whole there before it
+  // goes on; of a longer one the next chunk comes while the first moves on, so all of its way is one stage. What
+  // arrives rests in small parts.
   struct Stage {
     std::vector<MaxMinRates::Share> shares;
     Wide work = 0;           // to move, in parts of a bit per second times picoseconds
@@ -66,6 +67,7 @@ struct FlowPath {
   std::uint64_t bytes = 0;           // of the message
   std::uint64_t wire_bytes = 0;      // with headers
   std::int64_t latency = 0;          // ps, of what leaves last, without the time to put it on the wire
+  std::int64_t last_part = 0;        // ps, that it rests behind the network
   std::int64_t acknowledgement = 0;  // ps, from there until the sender knows
 
   static constexpr std::size_t kInside = ~std::size_t{0};
@@ -147,6 +149,7 @@ class FlowRoutes {
   void for_each_room(std::span<const std::uint32_t> ports, std::uint32_t destination, Visit visit);
   std::int64_t room_behind(std::uint32_t entity, std::uint32_t destination);
   void take_legs(std::uint32_t domain, const HostRoute& route, std::uint32_t first, std::uint32_t last);
+  std::int64_t last_part(std::uint32_t domain, const HostRoute& route, std::uint64_t bytes) const;
   void finish(FlowPath& path, Wide work);
   std::uint32_t number_of(Key key);
   std::int64_t capacity_of(Key key) const;

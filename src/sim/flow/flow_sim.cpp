@@ -153,7 +153,7 @@ void FlowRun::go_on(std::int64_t now, std::uint32_t number) {
     if (stripe.stage == path.network && queues_.waits(queue_of(stripe), number)) return;
     if (!stripe.now().shares.empty() && stripe.now().work > 0) return move(now, number);
   }
-  events_.add({.time = now + path.latency,
+  events_.add({.time = now + path.latency + path.last_part,
                .source = stripe.from,
                .rank = stripe.to,
                .what = stripe.message,

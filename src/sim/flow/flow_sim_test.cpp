@@ -314,6 +314,22 @@ TEST(FlowSim, GpusThatShareANicShareItsRate) {
   EXPECT_NEAR(shared / packets, 1, 0.1);
 }
 
+// GPU 9 is far from its server's NICs: what comes for it rests in host memory, in parts that move on while others
+// arrive.
+TEST(FlowSim, WhatArrivesRestsInPartsAsPacketsDo) {
+  static const auto cluster =
+      testing::cluster_of("{kind: hgx-h100, nics: 2, count: 2}", "{kind: rail-optimized, scalable_unit: 2, spines: 2}");
+  static const fabric::Fabric fabric(*cluster);
+  FlowConfig config;
+  config.hosts = true;
+  for (const std::uint64_t bytes : {64'000u, 500'000u, 8'000'000u}) {
+    const auto flow = static_cast<double>(run(one_message(0, 9, bytes, 16), config, fabric).end);
+    const auto packets =
+        static_cast<double>(end_of_packets(one_message(0, 9, bytes, 16), packets_of(config), fabric, true));
+    EXPECT_NEAR(flow / packets, 1, 0.05) << bytes;
+  }
+}
+
 // One NIC near each GPU, and PCIe faster than it: servers add their latency and nothing else.
 TEST(FlowSim, ServersAddTheirLatency) {
   static const auto cluster =
