@@ -14,15 +14,16 @@ start() { # words before weft
     >"$folder/out" 2>"$folder/err" &
   run=$!
 }
-# Whoever is told to stop before it listens is ended by the kernel: on a busy machine that may be seconds.
-listens() { # signal's bit
-  [ $((0x$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$run/status") & $1)) -ne 0 ]
-}
-stop_with() { # signal
+# On a busy machine it takes a while until weft hears signals at all: until then they end it, and nothing is lost.
+until_it_listens() {
   for _ in $(seq 300); do
-    listens 0x2 && break
+    [ $((0x$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$run/status") & 0x4000)) -ne 0 ] && return
     sleep 0.1
   done
+  fail "nobody hears SIGTERM"
+}
+stop_with() { # signal
+  until_it_listens
   sleep 2
   kill -s "$1" "$run"
   code=0
@@ -54,6 +55,7 @@ grep -q '^[0-9,]* seeds, 0 failed' "$folder/out" || fail "dst: nothing is kept"
 kept() { # seconds, what is said, weft's words
   env --default-signal=INT "$weft" "${@:3}" >"$folder/out" 2>"$folder/err" &
   run=$!
+  until_it_listens
   sleep "$1"
   kill -s INT "$run"
   code=0
