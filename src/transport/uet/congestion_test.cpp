@@ -126,6 +126,33 @@ TEST(UetCongestion, AWindowThatShrinksBeforeItIsFullAsksForNews) {
   }
 }
 
+// Where much is trimmed, those that were sent again tell how long queues are now; the mean still tells of the trims.
+TEST(UetCongestion, APacketSentAgainTellsOfItsOwnDelay) {
+  UetConfig config = TestNet::with_times(UetConfig{});
+  config.target_delay = config.base_rtt / 2;
+  config.delay_weight = 1;
+  config.decrease = config.most_cut = 100;
+  Uet sender(config);
+  Uet receiver(config);
+  ASSERT_TRUE(sender.post(0, 0, {Op::send, 1, 100 * 4086, 0, 0}));
+  Transmit packet;
+  ASSERT_TRUE(sender.poll(0, 0, packet));
+  const auto answer = [&](std::uint8_t flags, Instant when) {
+    receiver.handle(0, 1, packet.type, packet.flags | flags, packet.header);
+    Transmit ack;
+    ASSERT_TRUE(receiver.poll_ack(1, ack));
+    sender.handle(when, 0, ack.type, ack.flags, ack.header);
+  };
+  answer(kTrimmed, config.base_rtt);
+  ASSERT_TRUE(sender.poll(config.base_rtt, 0, packet));
+  ASSERT_EQ(packet.header.sequence, 0u);
+  answer(kMarked, 2 * config.base_rtt);  // at once: nothing waits any more
+  std::uint32_t flying = 0;
+  while (sender.poll(2 * config.base_rtt, 0, packet)) ++flying;
+  const auto filling = static_cast<std::uint32_t>(config.base_rtt / config.packet_time);
+  EXPECT_GT(flying, filling * 5 / 4) << "the window was cut for a queue that is gone";
+}
+
 // All at once: what is too much is trimmed and comes again; the receiver's link is never idle for long.
 TEST(UetCongestion, AnIncastTakesLittleLongerThanItsBytes) {
   for (const std::uint32_t senders : {8u, 32u, 64u}) {

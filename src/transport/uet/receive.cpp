@@ -58,6 +58,7 @@ Placement Uet::handle_data(std::uint32_t endpoint, std::uint8_t flags, const Hea
     return placement;
   }
   receiver.echo_path = header.path;
+  receiver.echo_resent = (flags & kUetResent) != 0;
   const std::uint8_t echo_flags = flags & kMarked ? kUetMarked : 0;
   if (header.op == Op::read) {
     receiver.echo = receiver.expected;  // so that the bitmap begins where something is missing
@@ -178,6 +179,7 @@ bool Uet::poll_ack(std::uint32_t endpoint, Transmit& out) {
   header.generation = config_.generation;
   header.peer_generation = receiver.generation;
   receiver.answers = 0;
+  header.ack.marked = receiver.echo_resent;
   header.ack.arrived = receiver.arrived.from(header.arrived_from());
   return true;
 }

@@ -63,13 +63,14 @@ void Uet::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
 Instant Uet::delay_of(Instant now, Sender& sender, std::uint8_t flags, const Header& header) {
   const std::uint32_t echo = header.echoed();
   const Slot& slot = sender.slot[echo % kWindow];
-  // Which transmission of a packet sent twice arrived, nobody knows; and a probe's answer repeats an old echo.
+  // The first transmission of a packet sent again says nothing of the second; and a probe's answer repeats an old echo.
+  const bool resent = header.ack.marked != 0;
   if ((flags & kUetNack) || header.fan_in != 0 || !before(echo, sender.next) || before(echo, sender.una) ||
-      !slot.is(State::flying) || slot.resent)
+      !slot.is(State::flying) || slot.resent != resent)
     return sender.window.mean_delay;
   const Instant rtt = Instant{std::max(0, since(stamp(now), slot.sent))} << kTimeShift;
-  // A short packet is faster than any queue explains.
-  if (rtt < sender.window.least_rtt && !is_full(sender, echo)) return 0;
+  // A short packet is faster than any queue explains, and of one sent again and again an earlier copy may be answered.
+  if (rtt < sender.window.least_rtt && (resent || !is_full(sender, echo))) return 0;
   return sender.window.sample(rules_, rtt, flags & kUetMarked);
 }
 

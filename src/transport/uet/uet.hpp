@@ -18,7 +18,8 @@
 // - Not here: reads, receiver credits (RCCC), ordered delivery (ROD), and congestion contexts shared by several
 //   delivery contexts.
 //
-// Fields of the header: `sequence`, `path`, `data`, `echo` and `stream` as in SRD, of `ack` the bitmap `arrived`. A
+// Fields of the header: `sequence`, `path`, `data`, `echo` and `stream` as in SRD, of `ack` the bitmap `arrived`, and
+// in `marked` whether the echoed packet had been sent again: where much is trimmed, it is those that tell of queues. A
 // probe is data of Op::read, its number in data.tag, `sequence` behind all that was sent; the acknowledgement that
 // answers it has the number in `fan_in`. `generation` and `peer_generation` as in SRD: who hears of a newer one begins
 // anew, and what was under way to the older one fails.
@@ -145,6 +146,7 @@ class Uet {
     std::uint16_t beyond;      // packets that have arrived above `expected`
     std::uint8_t owe_flags;
     bool owing;
+    bool echo_resent;  // what the echo answers was not the first transmission
     bool hurry;  // the sender waits; acknowledge again as soon as no gap is left and all is there that was asked for
     BitRing<kWindow> arrived;
   };
