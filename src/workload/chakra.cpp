@@ -278,7 +278,7 @@ class Reader {
       if (operations > 0) seconds = operations / rates_.operations;
       if (operations > 0 && rates_.bytes > 0) seconds = std::max(seconds, bytes / rates_.bytes);
     }
-    if (seconds * 1e12 > static_cast<double>(kMostTaskTime)) {
+    if (seconds * 1e12 > static_cast<double>(kMostTaskTime.count())) {
       refuse(node, "it takes more than a day", "duration_micros in microseconds");
       return std::nullopt;
     }

@@ -111,10 +111,10 @@ void Runner::begin(std::int64_t now, std::uint32_t rank, std::uint32_t number, c
       if (lane.busy > now) sleep(lane.busy, rank, number);
       return;
     case Instruction::Kind::at:
-      if (each.time > now) sleep(each.time, rank, number);
+      if (each.time.count() > now) sleep(each.time.count(), rank, number);
       return;
     case Instruction::Kind::pause:
-      if (each.time > 0) sleep(now + each.time, rank, number);
+      if (each.time > Duration(0)) sleep(now + each.time.count(), rank, number);
       return;
     default:
       break;
@@ -126,7 +126,7 @@ void Runner::begin(std::int64_t now, std::uint32_t rank, std::uint32_t number, c
   switch (each.kind) {
     case Instruction::Kind::send:
       unfinished = !each.detached;
-      if (each.time > 0) lane.busy = std::max(lane.busy, now) + each.time;
+      if (each.time > Duration(0)) lane.busy = std::max(lane.busy, now) + each.time.count();
       send(now, std::max(now, lane.busy), rank, each, unfinished ? context : kNobody);
       break;
     case Instruction::Kind::recv:
@@ -144,11 +144,11 @@ void Runner::begin(std::int64_t now, std::uint32_t rank, std::uint32_t number, c
 
 // When a computation that begins now, or when its processor is free, will be over.
 std::int64_t Runner::computed(std::int64_t now, std::uint32_t rank, const Instruction& each) {
-  if (each.peer == 0) return now + each.time;
+  if (each.peer == 0) return now + each.time.count();
   std::vector<std::int64_t>& busy = desk(rank).busy;
   if (busy.size() < each.peer) busy.resize(each.peer);
   std::int64_t& until = busy[each.peer - 1];
-  return until = std::max(now, until) + each.time;
+  return until = std::max(now, until) + each.time.count();
 }
 
 void Runner::send(std::int64_t now, std::int64_t leaves, std::uint32_t rank, const Instruction& each,
@@ -157,8 +157,8 @@ void Runner::send(std::int64_t now, std::int64_t leaves, std::uint32_t rank, con
   Message made{.bytes = each.bytes,
                .tag = each.tag,
                .start = leaves,
-               .sent = schedule::kNotYet,
-               .received = schedule::kNotYet,
+               .sent = schedule::kNotYet.count(),
+               .received = schedule::kNotYet.count(),
                .destination = each.peer & (kMostRanks - 1),
                .stream = each.stream,
                .context = context,
@@ -166,8 +166,8 @@ void Runner::send(std::int64_t now, std::int64_t leaves, std::uint32_t rank, con
                .when_received = each.when_received};
   if (!signals_) {
     const auto word = [](std::int64_t n) { return static_cast<std::uint32_t>(std::clamp<std::int64_t>(n, 0, kWord)); };
-    made.least_ns = word((each.least + 999) / 1000);
-    made.lag_ps = word(each.lag);
+    made.least_ns = word((each.least.count() + 999) / 1000);
+    made.lag_ps = word(each.lag.count());
   }
   const std::uint32_t message = logs_[rank].add(made);
   const Transfer transfer{rank, each.peer, each.bytes, message, each.leaves, each.enters, each.handed};
@@ -182,7 +182,7 @@ void Runner::delay(std::int64_t until, std::uint32_t rank, std::uint32_t what, c
 }
 
 void Runner::copy(std::int64_t leaves, std::uint32_t rank, const Instruction& each, std::uint32_t context) {
-  const std::int64_t lag = signals_ ? 0 : std::clamp<std::int64_t>(each.lag, 0, schedule::kMostLag);
+  const std::int64_t lag = signals_ ? 0 : std::clamp<std::int64_t>(each.lag.count(), 0, schedule::kMostLag.count());
   const std::uint32_t number = delayed(rank).copies.add(
       {each.tag, lag, context, each.when_sent, signals_ ? each.when_received : schedule::kNoSignal});
   network_.local(leaves, rank, Instruction::Kind::copy, each.bytes, kCopied | number);
@@ -228,7 +228,7 @@ void Runner::received(std::int64_t now, std::uint32_t rank, std::uint32_t from, 
   if (signals_) return arrive(now, rank, from, message);
   const std::int64_t there = std::max(now + each.lag_ps, each.start + std::int64_t{each.least_ns} * 1000);
   if (there <= now) return arrive(now, rank, from, message);
-  each.received = schedule::kNotYet;
+  each.received = schedule::kNotYet.count();
   delay(there, rank, kArrives, {.from = from, .to = rank, .message = message});
 }
 
@@ -301,9 +301,9 @@ std::vector<schedule::FlowRecord> Runner::take_flows() {
     const MessageLog log = std::exchange(logs_[rank], {});  // freed rank by rank: never everything twice
     for (std::uint32_t number = 0; number < log.size(); ++number) {
       const Message& each = log[number];
-      const auto when = [](std::int64_t time) { return time < 0 ? schedule::kNotYet : time; };
-      flows.push_back({rank, each.destination, each.bytes, each.start, when(each.sent), when(each.received), 0,
-                       each.stream, false, each.tag});
+      const auto when = [](std::int64_t time) { return time < 0 ? schedule::kNotYet.count() : time; };
+      flows.push_back({rank, each.destination, each.bytes, Duration(each.start), Duration(when(each.sent)),
+                       Duration(when(each.received)), Duration(0), each.stream, false, each.tag});
     }
   }
   return flows;
