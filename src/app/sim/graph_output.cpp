@@ -64,18 +64,18 @@ Counts count(const Graph& graph) {
 }
 
 // Equal collectives of equal groups are one line.
-struct Line {
+struct CollectiveCount {
   std::uint64_t groups = 0;
   std::uint64_t times = 0;
   std::int64_t busy = 0;  // of the group that was longest
 };
-using Lines = std::map<std::tuple<Together, std::uint64_t, std::size_t>, Line>;
+using Lines = std::map<std::tuple<Together, std::uint64_t, std::size_t>, CollectiveCount>;
 
 Lines lines_of(const Graph& graph, const experiment::Outcome& outcome) {
   Lines lines;
   for (std::size_t i = 0; i < graph.shared.size() && i < outcome.together.size(); ++i) {
     const workload::Shared& shared = graph.shared[i];
-    Line& line = lines[{shared.what, shared.bytes, graph.groups[shared.group].size()}];
+    CollectiveCount& line = lines[{shared.what, shared.bytes, graph.groups[shared.group].size()}];
     ++line.groups;
     line.times = std::max(line.times, outcome.together[i].times);
     line.busy = std::max(line.busy, outcome.together[i].busy.count());

@@ -261,15 +261,15 @@ std::string RunReport::network_text() const {
 // Each rank that is waited for has a line of its own.
 std::string RunReport::path_text() const {
   if (!path_) return "where the time goes is not told: too many steps to keep; a smaller --size shows the same\n";
-  struct Line {
+  struct Entry {
     std::string text;
     Duration time;
   };
-  std::vector<Line> lines;
+  std::vector<Entry> lines;
   for (std::size_t i = 0; i < why::kResources; ++i)
     if (path_->time[i] > Duration(0) && static_cast<Resource>(i) != Resource::waiting)
       lines.push_back({std::string(why::name(static_cast<Resource>(i))), path_->time[i]});
-  for (Line& line : lines)
+  for (Entry& line : lines)
     if (line.text == why::name(Resource::slow_nic)) line.text += ": " + listed(slow_nics_);
   Duration others;
   for (std::size_t i = 0; i < path_->waited.size(); ++i) {
@@ -282,10 +282,10 @@ std::string RunReport::path_text() const {
     if (slow > Duration(0)) lines.push_back({fmt::format("waiting for {}: slow", name_of_rank(rank)), slow});
   }
   if (others > Duration(0)) lines.push_back({"waiting for other ranks", others});
-  std::stable_sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) { return a.time > b.time; });
+  std::stable_sort(lines.begin(), lines.end(), [](const Entry& a, const Entry& b) { return a.time > b.time; });
   report::Table table({{"where the time goes"}, {"time", true}, {"share", true}});
   const double total = static_cast<double>(path_->total().count());
-  for (const Line& line : lines)
+  for (const Entry& line : lines)
     table.add(
         {line.text, brief(line.time), fmt::format("{:.1f}%", 100 * static_cast<double>(line.time.count()) / total)});
   return table.text(console_.width, console_.colour_out);

@@ -38,7 +38,7 @@ Runner::Runner(schedule::Schedule& schedule, Network& network)
   }
   lanes_.resize(first_lane_.back());
   logs_.resize(ranks);
-  desks_.resize(ranks);
+  matching_.resize(ranks);
 }
 
 template <class Entry>
@@ -59,13 +59,13 @@ Entry Runner::Waiting<Entry>::take(std::uint32_t number) {
   return entries[number];
 }
 
-Runner::Desk& Runner::desk(std::uint32_t rank) {
-  if (!desks_[rank]) desks_[rank] = std::make_unique<Desk>();
-  return *desks_[rank];
+Runner::MatchingState& Runner::matching(std::uint32_t rank) {
+  if (!matching_[rank]) matching_[rank] = std::make_unique<MatchingState>();
+  return *matching_[rank];
 }
 
 Runner::Delayed& Runner::delayed(std::uint32_t rank) {
-  std::unique_ptr<Delayed>& mine = desk(rank).delayed;
+  std::unique_ptr<Delayed>& mine = matching(rank).delayed;
   if (!mine) mine = std::make_unique<Delayed>();
   return *mine;
 }
@@ -130,7 +130,7 @@ void Runner::begin(std::int64_t now, std::uint32_t rank, std::uint32_t number, c
       send(now, std::max(now, lane.busy), rank, each, unfinished ? context : kNobody);
       break;
     case Instruction::Kind::recv:
-      unfinished = !desk(rank).mailbox.post(each.peer, each.tag, context);
+      unfinished = !matching(rank).mailbox.post(each.peer, each.tag, context);
       break;
     case Instruction::Kind::compute:
       network_.wake(computed(now, rank, each), rank, context);
@@ -145,7 +145,7 @@ void Runner::begin(std::int64_t now, std::uint32_t rank, std::uint32_t number, c
 // When a computation that begins now, or when its processor is free, will be over.
 std::int64_t Runner::computed(std::int64_t now, std::uint32_t rank, const Instruction& each) {
   if (each.peer == 0) return now + each.time.count();
-  std::vector<std::int64_t>& busy = desk(rank).busy;
+  std::vector<std::int64_t>& busy = matching(rank).busy;
   if (busy.size() < each.peer) busy.resize(each.peer);
   std::int64_t& until = busy[each.peer - 1];
   return until = std::max(now, until) + each.time.count();
@@ -204,7 +204,7 @@ void Runner::copied(std::int64_t now, std::uint32_t rank, const Copy& copy) {
 // To the recv that waits for it.
 void Runner::deliver(std::int64_t now, std::uint32_t rank, std::uint32_t from, std::uint64_t tag) {
   if (tag == schedule::kOneSided) return;
-  const std::uint32_t context = desk(rank).mailbox.arrive(from, tag);
+  const std::uint32_t context = matching(rank).mailbox.arrive(from, tag);
   if (context != kNobody) done(now, rank, context);
 }
 
@@ -241,7 +241,7 @@ void Runner::arrive(std::int64_t now, std::uint32_t rank, std::uint32_t from, st
 
 void Runner::done(std::int64_t now, std::uint32_t rank, std::uint32_t context) {
   if (const std::uint32_t what = context & kCopied; what != 0) {
-    Delayed& mine = *desks_[rank]->delayed;
+    Delayed& mine = *matching_[rank]->delayed;
     const std::uint32_t waited = context & ~kCopied;
     if (what == kCopied) return copied(now, rank, mine.copies.take(waited));
     const Transfer transfer = mine.transfers.take(waited);
@@ -280,7 +280,7 @@ std::int64_t Runner::last() const {
   for (const MessageLog& log : logs_)
     for (std::uint32_t number = 0; number < log.size(); ++number)
       last = std::max({last, log[number].sent, log[number].received});
-  for (const std::unique_ptr<Desk>& each : desks_)
+  for (const std::unique_ptr<MatchingState>& each : matching_)
     if (each && each->delayed) last = std::max(last, each->delayed->last_copy);
   return last;
 }
