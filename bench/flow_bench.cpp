@@ -112,8 +112,10 @@ class Bench {
       const double begin = cpu_seconds();
       const schedule::RunResult result = sim::run_flows(schedule, routes);
       const double seconds = cpu_seconds() - begin;
-      const auto done = static_cast<std::uint64_t>(std::count_if(
-          result.flows.begin(), result.flows.end(), [](const auto& flow) { return flow.sent != schedule::kNotYet; }));
+      const auto done =
+          static_cast<std::uint64_t>(std::count_if(result.flows.begin(), result.flows.end(), [](const auto& flow) {
+            return flow.sent != schedule::kNotYet;
+          }));
       best = {std::max(best.per_second, static_cast<double>(done) / seconds), done, result.digest};
     }
     return best;

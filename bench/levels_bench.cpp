@@ -49,7 +49,7 @@ std::optional<double> time_at(bench::Scenario& scenario, Fidelity fidelity, std:
   }
   why = outcome.rows[0][0].not_known;
   about = fmt::format("{}/{} {:.2f}s", outcome.rows[0][0].algorithm, outcome.rows[0][0].protocol, took.count());
-  return static_cast<double>(outcome.rows[0][0].time) / 1e6;
+  return static_cast<double>(outcome.rows[0][0].time.count()) / 1e6;
 }
 
 struct Spread {

@@ -57,16 +57,16 @@ class Unnamed {
 };
 
 // A file beside its final place; it goes away when it did not get there.
-struct Part {
+struct PartialFile {
   fs::path path;
-  ~Part() {
+  ~PartialFile() {
     std::error_code gone;
     fs::remove(path, gone);
   }
 };
 
 int replace_file(const fs::path& path, const std::function<void(std::ostream&)>& write) {
-  const Part part{path.string() + fmt::format(".part{}", getpid())};
+  const PartialFile part{path.string() + fmt::format(".part{}", getpid())};
   const Unnamed unnamed(path.has_parent_path() ? path.parent_path() : ".");
   // Not every file system has files without names.
   if (const int error = write_file(unnamed.ok() ? unnamed.path() : part.path, write)) return error;

@@ -34,8 +34,8 @@ void print_row(const Verdict& verdict, std::size_t i, bool json, Console& consol
                                            {"version", 1},
                                            {"table", verdict.table->name},
                                            {"bytes", row.bytes},
-                                           {"measured_ps", row.time},
-                                           {"simulated_ps", simulated.time},
+                                           {"measured_ps", row.time.count()},
+                                           {"simulated_ps", simulated.time.count()},
                                            {"error", off},
                                            {"counted", row.steady},
                                            {"algorithm", simulated.algorithm},
@@ -45,8 +45,8 @@ void print_row(const Verdict& verdict, std::size_t i, bool json, Console& consol
                 << "\n";
   } else {
     console.out << fmt::format("{:<44} {:>12} {:>12.2f} {:>12.2f} {:>+8.1f}%{} {} {} {}\n", verdict.table->name,
-                               row.bytes, static_cast<double>(row.time) / 1e6,
-                               static_cast<double>(simulated.time) / 1e6, 100 * off, row.steady ? " " : "*",
+                               row.bytes, static_cast<double>(row.time.count()) / 1e6,
+                               static_cast<double>(simulated.time.count()) / 1e6, 100 * off, row.steady ? " " : "*",
                                simulated.algorithm, simulated.protocol, simulated.channels);
   }
 }

@@ -59,7 +59,7 @@ Outcome run(const fabric::Fabric& fabric, const std::vector<CarriedJob>& jobs, s
   made.ends.resize(jobs.size());
   for (const schedule::FlowRecord& flow : made.run.flows) {
     std::int64_t& end = made.ends[schedule::Composed::part_of(flow.tag)];
-    end = std::max({end, flow.start, flow.received});
+    end = std::max({end, flow.start.count(), flow.received.count()});
   }
   return made;
 }

@@ -118,7 +118,7 @@ Outcome run(Fidelity fidelity, const std::vector<Job>& jobs, const Tracks& track
   made.parts.resize(jobs.size());
   for (const schedule::FlowRecord& flow : made.run.flows) {
     std::int64_t& end = made.parts.at(Composed::part_of(flow.tag));
-    end = std::max(end, flow.received);
+    end = std::max(end, flow.received.count());
   }
   return made;
 }
@@ -129,7 +129,7 @@ Outcome run(Fidelity fidelity, const std::vector<Job>& jobs, const std::vector<s
       fidelity, jobs, [&](std::uint32_t) { return tracks; }, threads);
 }
 
-std::int64_t alone(Fidelity fidelity, const Job& job) { return run(fidelity, {job}, {{Step::run(0)}}).run.end; }
+std::int64_t alone(Fidelity fidelity, const Job& job) { return run(fidelity, {job}, {{Step::run(0)}}).run.end.count(); }
 
 double ratio(std::int64_t a, std::int64_t b) { return static_cast<double>(a) / static_cast<double>(b); }
 
@@ -145,7 +145,7 @@ TEST(CollectivePart, AloneTakesWhatItsTimingSays) {
     const auto members = [&](std::uint32_t gpu) {
       return std::vector<std::vector<Step>>(gpu < job.team->ranks() ? 1 : 0, {Step::run(0)});
     };
-    EXPECT_EQ(run(Fidelity::message, {job}, members).run.end, timing.time.count());
+    EXPECT_EQ(run(Fidelity::message, {job}, members).run.end.count(), timing.time.count());
     EXPECT_EQ(timing.time == timing.plan.least, job.stack == "ib-one-process");
   }
 }
@@ -155,7 +155,8 @@ TEST(CollectivePart, ComputingBesideItTakesTheLongerOfBoth) {
   for (const Fidelity fidelity : {Fidelity::message, Fidelity::flow}) {
     const std::int64_t time = alone(fidelity, job);
     for (const std::int64_t computing : {time / 2, time * 2})
-      EXPECT_EQ(run(fidelity, {job}, {{Step::compute(computing)}, {Step::run(0)}}).run.end, std::max(time, computing));
+      EXPECT_EQ(run(fidelity, {job}, {{Step::compute(Duration(computing))}, {Step::run(0)}}).run.end.count(),
+                std::max(time, computing));
   }
 }
 
@@ -168,11 +169,13 @@ TEST(CollectivePart, TracksWaitForEachOtherInBothDirections) {
   for (const Fidelity fidelity : {Fidelity::message, Fidelity::flow}) {
     const std::int64_t time = alone(fidelity, job);
     ASSERT_GT(time, 200 * kMicrosecond);
-    const Outcome both = run(fidelity, {job},
-                             {{Step::compute(100 * kMicrosecond), Step::record(0), Step::compute(100 * kMicrosecond),
-                               Step::await(1), Step::compute(50 * kMicrosecond)},
-                              {Step::await(0), Step::run(0), Step::record(1)}});
-    EXPECT_NEAR(ratio(both.run.end - 150 * kMicrosecond, time), 1, fidelity == Fidelity::message ? 1e-12 : 0.001);
+    const Outcome both =
+        run(fidelity, {job},
+            {{Step::compute(Duration(100 * kMicrosecond)), Step::record(0), Step::compute(Duration(100 * kMicrosecond)),
+              Step::await(1), Step::compute(Duration(50 * kMicrosecond))},
+             {Step::await(0), Step::run(0), Step::record(1)}});
+    EXPECT_NEAR(ratio(both.run.end.count() - 150 * kMicrosecond, time), 1,
+                fidelity == Fidelity::message ? 1e-12 : 0.001);
   }
 }
 
@@ -184,10 +187,10 @@ TEST(CollectivePart, ASequenceTakesTheSumOfItsParts) {
   for (const Fidelity fidelity : kFidelities) {
     const std::int64_t sum = alone(fidelity, first) + alone(fidelity, second);
     const Outcome both = run(fidelity, {first, second}, {{Step::run(0), Step::run(1)}});
-    EXPECT_NEAR(ratio(both.run.end, sum), 1, 0.01) << static_cast<int>(fidelity);
+    EXPECT_NEAR(ratio(both.run.end.count(), sum), 1, 0.01) << static_cast<int>(fidelity);
     const Outcome apart =
-        run(fidelity, {first, second}, {{Step::run(0), Step::compute(70 * kMicrosecond), Step::run(1)}});
-    EXPECT_NEAR(ratio(apart.run.end, sum + 70 * kMicrosecond), 1, 0.01) << static_cast<int>(fidelity);
+        run(fidelity, {first, second}, {{Step::run(0), Step::compute(Duration(70 * kMicrosecond)), Step::run(1)}});
+    EXPECT_NEAR(ratio(apart.run.end.count(), sum + 70 * kMicrosecond), 1, 0.01) << static_cast<int>(fidelity);
   }
 }
 
@@ -197,8 +200,8 @@ TEST(CollectivePart, APartIsRunAgainAndAgain) {
     const std::int64_t time = alone(fidelity, job);
     const Outcome many = run(fidelity, {job}, {std::vector<Step>(20, Step::run(0))});
     // Ranks that are done first begin with the next, while others are still at work.
-    EXPECT_GT(ratio(many.run.end, 20 * time), 0.95) << static_cast<int>(fidelity);
-    EXPECT_LE(ratio(many.run.end, 20 * time), 1.001) << static_cast<int>(fidelity);
+    EXPECT_GT(ratio(many.run.end.count(), 20 * time), 0.95) << static_cast<int>(fidelity);
+    EXPECT_LE(ratio(many.run.end.count(), 20 * time), 1.001) << static_cast<int>(fidelity);
     EXPECT_EQ(many.run.flows.size() % 20, 0u);
   }
 }
@@ -211,7 +214,7 @@ TEST(CollectivePart, SwitchesReduceAgainAndAgain) {
                  [&](std::uint32_t gpu) {
                    return std::vector<std::vector<Step>>(gpu < 8 ? 1 : 0, std::vector<Step>(count, Step::run(0)));
                  })
-          .run.end;
+          .run.end.count();
     };
     EXPECT_NEAR(ratio(times(3), 3 * times(1)), 1, 0.02) << static_cast<int>(fidelity);
   }
@@ -223,11 +226,11 @@ TEST(CollectivePart, ARankThatComputesLongerHoldsUpTheOthers) {
   for (const Fidelity fidelity : kFidelities) {
     const std::int64_t time = alone(fidelity, job);
     const Outcome made = run(fidelity, {job}, [&](std::uint32_t gpu) -> std::vector<std::vector<Step>> {
-      return {{Step::compute(gpu == 5 ? late : 0), Step::run(0)}};
+      return {{Step::compute(Duration(gpu == 5 ? late : 0)), Step::run(0)}};
     });
     // The others have done what they can without it: a sixteenth of each round.
-    EXPECT_GT(made.run.end, late + time * 8 / 10) << static_cast<int>(fidelity);
-    EXPECT_LE(made.run.end, late + time * 101 / 100) << static_cast<int>(fidelity);
+    EXPECT_GT(made.run.end.count(), late + time * 8 / 10) << static_cast<int>(fidelity);
+    EXPECT_LE(made.run.end.count(), late + time * 101 / 100) << static_cast<int>(fidelity);
   }
 }
 
@@ -239,13 +242,13 @@ TEST(CollectivePart, TeamsMayDifferFromStepToStep) {
   for (const Fidelity fidelity : {Fidelity::message, Fidelity::flow}) {
     const std::int64_t slower = run(fidelity, {jobs[1]}, [](std::uint32_t gpu) {
                                   return std::vector<std::vector<Step>>(gpu < 8 ? 0 : 1, {Step::run(0)});
-                                }).run.end;
+                                }).run.end.count();
     const Outcome made = run(fidelity, jobs, [](std::uint32_t gpu) -> std::vector<std::vector<Step>> {
       return {{Step::run(gpu < 8 ? 0 : 1), Step::run(2)}};
     });
     const std::int64_t expected = slower + alone(fidelity, jobs[2]);
-    EXPECT_GT(ratio(made.run.end, expected), 0.85);
-    EXPECT_LT(ratio(made.run.end, expected), 1.01);
+    EXPECT_GT(ratio(made.run.end.count(), expected), 0.85);
+    EXPECT_LT(ratio(made.run.end.count(), expected), 1.01);
   }
 }
 
@@ -256,12 +259,13 @@ TEST(CollectivePart, MessagesOfTwoPartsDoNotMix) {
   const std::vector<Job> jobs = {all_reduce(kMiB), all_reduce(32 * kMiB)};
   const Outcome made = run(Fidelity::message, jobs, [](std::uint32_t gpu) -> std::vector<std::vector<Step>> {
     const std::int64_t late = gpu % 3 * 10 * kMicrosecond;
-    return {{Step::compute(late), Step::run(0)}, {Step::compute(20 * kMicrosecond - late), Step::run(1)}};
+    return {{Step::compute(Duration(late)), Step::run(0)},
+            {Step::compute(Duration(20 * kMicrosecond - late)), Step::run(1)}};
   });
   for (std::uint32_t part = 0; part < 2; ++part) {
     const Outcome single = run(Fidelity::message, jobs, [&](std::uint32_t gpu) -> std::vector<std::vector<Step>> {
       const std::int64_t late = gpu % 3 * 10 * kMicrosecond;
-      return {{Step::compute(part == 0 ? late : 20 * kMicrosecond - late), Step::run(part)}};
+      return {{Step::compute(Duration(part == 0 ? late : 20 * kMicrosecond - late)), Step::run(part)}};
     });
     EXPECT_EQ(made.parts[part], single.parts[part]);
   }
@@ -271,8 +275,8 @@ TEST(CollectivePart, TwoTracksShareTheLinks) {
   const std::vector<Job> jobs = {all_reduce(64 * kMiB), all_reduce(64 * kMiB)};
   const std::int64_t time = alone(Fidelity::flow, jobs[0]);
   const Outcome both = run(Fidelity::flow, jobs, {{Step::run(0)}, {Step::run(1)}});
-  EXPECT_GT(ratio(both.run.end, time), 1.5) << "links are shared, latencies are not";
-  EXPECT_LT(ratio(both.run.end, time), 2.05);
+  EXPECT_GT(ratio(both.run.end.count(), time), 1.5) << "links are shared, latencies are not";
+  EXPECT_LT(ratio(both.run.end.count(), time), 2.05);
   // In servers of their own they have nothing to share.
   const std::vector<Job> apart = {{&cluster().first, Operation::all_reduce, 64 * kMiB},
                                   {&cluster().second, Operation::all_reduce, 64 * kMiB}};
@@ -283,7 +287,7 @@ TEST(CollectivePart, TwoTracksShareTheLinks) {
 
 TEST(CollectivePart, EqualRunsAreEqualAtEveryFidelityAndOnAnyNumberOfThreads) {
   const std::vector<Job> jobs = {all_reduce(2 * kMiB), all_gather(2 * kMiB)};
-  const std::vector<std::vector<Step>> tracks = {{Step::run(0), Step::record(0), Step::compute(kMicrosecond)},
+  const std::vector<std::vector<Step>> tracks = {{Step::run(0), Step::record(0), Step::compute(Duration(kMicrosecond))},
                                                  {Step::await(0), Step::run(1)}};
   for (const Fidelity fidelity : kFidelities)
     EXPECT_EQ(run(fidelity, jobs, tracks, 1).run.digest, run(fidelity, jobs, tracks, 3).run.digest);

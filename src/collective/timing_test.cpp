@@ -51,8 +51,8 @@ TEST(Timing, ARingOfSimpleLandsWhatItTook) {
   EXPECT_NEAR(time(1), start + wire + fences + hop + landing, 20);
 }
 
-// Small ones that follow each other are so many messages of that size. Taken as one long message, which every rank hands
-// on as a whole, 8 KiB would take longer over 64 ranks than 256 KiB.
+// Small ones that follow each other are so many messages of that size. Taken as one long message, which every rank
+// hands on as a whole, 8 KiB would take longer over 64 ranks than 256 KiB.
 TEST(Timing, MoreBytesTakeNoLessTimeWhereSeveralFollowEachOther) {
   const Machines machines("{kind: p4d.24xlarge, count: 8, nics: 2}");
   const Team team(machines.fabric, pick_gpus(*machines.cluster, 64, 0));
@@ -131,8 +131,8 @@ RC_GTEST_PROP(Timing, LanesAndEventsAgree, ()) {
   const schedule::RunResult result = sim::run_messages(second, {});
   std::vector<std::int64_t> last(plan.ranks);
   for (const schedule::FlowRecord& flow : result.flows) {
-    last[flow.destination] = std::max(last[flow.destination], flow.received);
-    last[flow.source] = std::max(last[flow.source], flow.start);  // when it left
+    last[flow.destination] = std::max(last[flow.destination], flow.received.count());
+    last[flow.source] = std::max(last[flow.source], flow.start.count());  // when it left
   }
   RC_ASSERT(result.unfinished == 0u);
   RC_ASSERT(result.flows.size() == ends.messages);

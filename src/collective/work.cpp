@@ -46,7 +46,7 @@ bool Work::next(std::uint32_t rank, std::uint32_t lane, Instruction& out) {
   if (!cursor.here) {
     cursor.here = true;
     if (const std::int64_t start = start_of(rank, cursor.program); start > 0) {
-      out = Instruction::pause(start);
+      out = Instruction::pause(Duration(start));
       return true;
     }
   }
@@ -56,7 +56,7 @@ bool Work::next(std::uint32_t rank, std::uint32_t lane, Instruction& out) {
     return true;
   }
   if (cursor.pace > 0) {
-    out = Instruction::compute(std::exchange(cursor.pace, 0));
+    out = Instruction::compute(Duration(std::exchange(cursor.pace, 0)));
     cursor.since_pace = 1;
     return true;
   }
@@ -117,17 +117,17 @@ Instruction Work::send(std::uint32_t rank, Cursor& cursor, const Step& step) con
   const std::int64_t latency = plan_.latency(rank, step.peer).count();
   if (team_ == nullptr) {
     made.detached = true;
-    made.time = occupies;
-    made.lag = latency;
+    made.time = Duration(occupies);
+    made.lag = Duration(latency);
     return made;
   }
   if (!step.joined) cursor.pace = cursor.occupied = occupies;
-  made.least = cursor.occupied + latency;
+  made.least = Duration(cursor.occupied + latency);
   made.bytes = wire_bytes(step.edge, step.bytes);
   made.detached = plan_.choice.algorithm == Algorithm::direct ? step.bytes < Direct::kSmall
                                                               : room_of(rank, step.peer, cursor.occupied) > kMostSteps;
   const bool outside = plan_.node[rank] != plan_.node[step.peer];
-  made.lag = (outside ? plan_.outside_lag : plan_.inside_lag).count();
+  made.lag = outside ? plan_.outside_lag : plan_.inside_lag;
   if (!outside) return made;
   const Gates by = gates(*team_, rank, step.peer, plan_.port_of[cursor.program], plan_.pxn, plan_.alternate);
   made.leaves = by.leaves;

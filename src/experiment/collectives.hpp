@@ -58,8 +58,8 @@ struct CollectiveMessage {
   std::uint32_t peer = 0;
   std::uint32_t channel = 0;
   std::uint64_t bytes = 0;
-  std::int64_t start = 0;  // ps, after the launch
-  std::int64_t end = 0;
+  Duration start = {};  // after the launch
+  Duration end = {};
 };
 
 // What the cluster's file asks for; those that run at the same time follow each other, `alongside`.

@@ -68,7 +68,7 @@ double all_to_all(Design& design, Fidelity fidelity, std::uint64_t seed) {
       .workload = std::make_shared<const Workload>(std::move(work)), .fidelity = fidelity, .seed = seed};
   check(design, experiment);
   const Outcome outcome = run(design, experiment, {});
-  return static_cast<double>(outcome.rows.at(0).at(0).time);
+  return static_cast<double>(outcome.rows.at(0).at(0).time.count());
 }
 
 // Some pairs of servers have half of what others have, at any time other ones: those in flight make up for each other.

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/units.hpp"
 #include "experiment/collectives.hpp"
 #include "experiment/design.hpp"
 #include "experiment/fidelity.hpp"
@@ -52,7 +53,7 @@ struct Capture {
 // What a group did together, all times of it.
 struct TogetherTime {
   std::uint64_t times = 0;
-  std::int64_t busy = 0;  // ps during which some of it was under way
+  Duration busy = {};  // during which some of it was under way
 };
 
 struct Outcome {

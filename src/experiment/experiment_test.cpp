@@ -68,7 +68,7 @@ TEST(Experiment, RowsOfACollectiveComeAsTheyAreDone) {
   ASSERT_EQ(outcome.rows.size(), 1u);
   ASSERT_EQ(outcome.rows[0].size(), 2u);
   EXPECT_EQ(heard, (std::vector<std::uint64_t>{1 << 20, 1 << 24}));
-  EXPECT_LT(outcome.rows[0][0].time, outcome.rows[0][1].time);
+  EXPECT_LT(outcome.rows[0][0].time.count(), outcome.rows[0][1].time.count());
 }
 
 TEST(Experiment, AnObserverStopsIt) {
@@ -108,7 +108,8 @@ TEST(Design, OtherWordsMakeAnotherDesign) {
   EXPECT_EQ(design->with({"servers.nics=many"}), nullptr);
   EXPECT_FALSE(design->diagnostics().has_errors()) << "what is wrong there is not wrong here";
   const Experiment experiment = collective(32, {Bytes(1 << 30)});
-  EXPECT_GT(run(*fewer, experiment, {}).rows[0][0].time, 2 * run(*design, experiment, {}).rows[0][0].time);
+  EXPECT_GT(run(*fewer, experiment, {}).rows[0][0].time.count(),
+            2 * run(*design, experiment, {}).rows[0][0].time.count());
 }
 
 TEST(Workload, WhatIsEqualHasOneFingerprint) {

@@ -61,7 +61,7 @@ class Meeting final : public schedule::Schedule {
     } else if (step == others) {
       out = Instruction::wait_all();
     } else if (step == others + 1) {
-      out = Instruction::pause(takes_.count());
+      out = Instruction::pause(takes_);
     } else if (step < 2 * others + 2) {
       out = told(step - others - 1, 1);
     }
@@ -144,7 +144,7 @@ GraphWork::GraphWork(const Design& design, const Graph& graph, const Experiment&
     collective::PlanOptions options = options_for(shared, team, stack, !meets_);
     if (meets_) {
       options.network = team.nodes() > 1 && shares_ ? &*shares_ : nullptr;
-      takes_.push_back(Duration(time_collective(team, options).time));
+      takes_.push_back(time_collective(team, options).time);
       parts.push_back({std::make_unique<Meeting>(team.ranks(), takes_.back()), graph.groups[shared.group]});
     } else {
       plans_.push_back(std::make_unique<collective::Plan>(make_plan(team, options)));
@@ -165,19 +165,19 @@ std::vector<TogetherTime> GraphWork::together(const schedule::RunResult& result)
   const std::vector<std::uint64_t> times = times_of(graph_);
   for (std::size_t i = 0; i < made.size(); ++i) made[i].times = times[i];
   if (meets_) {
-    for (std::size_t i = 0; i < made.size(); ++i)
-      made[i].busy = takes_[i].count() * static_cast<std::int64_t>(times[i]);
+    for (std::size_t i = 0; i < made.size(); ++i) made[i].busy = takes_[i] * static_cast<std::int64_t>(times[i]);
     return made;
   }
   std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> under_way(made.size());
   for (const schedule::FlowRecord& flow : result.flows)
     if (is_together(flow.tag))
-      under_way[schedule::Composed::part_of(flow.tag)].emplace_back(flow.start, std::max(flow.start, flow.received));
+      under_way[schedule::Composed::part_of(flow.tag)].emplace_back(flow.start.count(),
+                                                                    std::max(flow.start, flow.received).count());
   for (std::size_t i = 0; i < made.size(); ++i) {
     std::sort(under_way[i].begin(), under_way[i].end());
     std::int64_t until = 0;
     for (const auto& [start, end] : under_way[i]) {
-      made[i].busy += std::max<std::int64_t>(0, end - std::max(start, until));
+      made[i].busy += Duration(std::max<std::int64_t>(0, end - std::max(start, until)));
       until = std::max(until, end);
     }
   }

@@ -44,7 +44,7 @@ const TimedGroups::Known& TimedGroups::time(const training::GroupPattern& patter
   for (const auto& each : teams_of(pattern)) teams.push_back(each.get());
   const schedule::CollectiveRow row = time_groups(
       design_, teams, {operation, bytes, &stack_, shares_ ? &*shares_ : nullptr, uneven_}, experiment_, watch_);
-  known = {teams[0]->ranks(), teams[0]->nodes(), row.channels, row.algorithm, Duration(row.time)};
+  known = {teams[0]->ranks(), teams[0]->nodes(), row.channels, row.algorithm, row.time};
   return known;
 }
 

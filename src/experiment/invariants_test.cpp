@@ -112,22 +112,24 @@ std::optional<Outcome> outcome_of(const Drawn& drawn) {
 }
 
 std::int64_t took(const schedule::FlowRecord& flow) {
-  const std::int64_t end = flow.unanswered ? flow.received : flow.sent;
-  return end == schedule::kNotYet ? schedule::kNotYet : end - flow.start;
+  const std::int64_t end = (flow.unanswered ? flow.received : flow.sent).count();
+  return end == schedule::kNotYet.count() ? schedule::kNotYet.count() : end - flow.start.count();
 }
 
 double used(const schedule::LinkRecord& link, std::int64_t end) {
   return static_cast<double>(link.bytes) * 8 * kPsPerSecond / static_cast<double>(link.rate) /
-         static_cast<double>(std::max(end, link.until));
+         static_cast<double>(std::max(end, link.until.count()));
 }
 
 void expect_to_hold(const Drawn& drawn, const schedule::RunResult& result) {
   for (const schedule::FlowRecord& flow : result.flows)
-    EXPECT_TRUE(took(flow) == schedule::kNotYet || took(flow) >= flow.unloaded)
-        << flow.source << " to " << flow.destination << " takes " << took(flow) << ", alone " << flow.unloaded << "\n"
+    EXPECT_TRUE(took(flow) == schedule::kNotYet.count() || took(flow) >= flow.unloaded.count())
+        << flow.source << " to " << flow.destination << " takes " << took(flow) << ", alone " << flow.unloaded.count()
+        << "\n"
         << drawn.text();
   for (const schedule::LinkRecord& link : result.links)
-    EXPECT_LE(used(link, result.end), 1.0001) << link.from << " to " << link.to << "\n" << drawn.text();  // rates round
+    EXPECT_LE(used(link, result.end.count()), 1.0001) << link.from << " to " << link.to << "\n"
+                                                      << drawn.text();  // rates round
 }
 
 // Of a run that came to its end: every flow is whole or given up, and each byte that crossed the network came once.
@@ -135,15 +137,15 @@ void expect_all_to_have_come(const Drawn& drawn, const schedule::RunResult& resu
   constexpr std::uint32_t kGpus = 8;  // of a server
   std::uint64_t crossed = 0;
   for (const schedule::FlowRecord& flow : result.flows) {
-    const bool whole = took(flow) != schedule::kNotYet && flow.received != schedule::kNotYet;
+    const bool whole = took(flow) != schedule::kNotYet.count() && flow.received != schedule::kNotYet;
     EXPECT_TRUE(whole || !drawn.fault.empty()) << flow.source << " to " << flow.destination << "\n" << drawn.text();
     if (!whole) return;
-    EXPECT_LE(std::max(flow.sent, flow.received), result.end) << drawn.text();
+    EXPECT_LE(std::max(flow.sent, flow.received).count(), result.end.count()) << drawn.text();
     if (flow.source / kGpus != flow.destination / kGpus) crossed += flow.bytes;
   }
   EXPECT_EQ(result.unfinished, 0u) << drawn.text();
   if (!result.failures) return;
-  EXPECT_EQ(result.failures->delivered.between(0, INT64_MAX / 2), crossed) << drawn.text();
+  EXPECT_EQ(result.failures->delivered.between(Duration(0), Duration(INT64_MAX / 2)), crossed) << drawn.text();
 }
 
 TEST(Invariants, HoldInDrawnRuns) {
@@ -165,7 +167,7 @@ double slowdown_of_one(const std::string& cluster, const std::string& traffic, F
   const auto outcome = outcome_of({.cluster = cluster, .traffic = traffic, .fidelity = fidelity});
   if (!outcome || outcome->result.flows.size() != 1) return 0;
   const schedule::FlowRecord& flow = outcome->result.flows[0];
-  return static_cast<double>(took(flow)) / static_cast<double>(flow.unloaded);
+  return static_cast<double>(took(flow)) / static_cast<double>(flow.unloaded.count());
 }
 
 // Its acknowledgement does not wait for the bytes to be copied.
@@ -199,7 +201,7 @@ TEST(Invariants, ALinkIsNotUsedMoreThanWholly) {
   const auto outcome = outcome_of(drawn);
   ASSERT_TRUE(outcome);
   expect_to_hold(drawn, outcome->result);
-  EXPECT_GT(used(outcome->result.links[0], outcome->result.end), 0.9);
+  EXPECT_GT(used(outcome->result.links[0], outcome->result.end.count()), 0.9);
 }
 
 // Where a NIC dies, the run goes on for the seconds that its transport waits; what came before is the same.
@@ -213,8 +215,8 @@ TEST(Invariants, BeforeAFaultAsMuchIsDeliveredWhicheverItIs) {
                     .traffic = "x,pattern=permutation,size=2MB,nodes=64",
                     .fault = part + ",at=20us"});
     ASSERT_TRUE(outcome && outcome->result.failures) << part;
-    EXPECT_EQ(outcome->result.end > 1'000'000'000'000, part == "s0/nic0") << outcome->result.end;
-    const std::uint64_t delivered = outcome->result.failures->delivered.between(0, kFault);
+    EXPECT_EQ(outcome->result.end > Duration(1'000'000'000'000), part == "s0/nic0") << outcome->result.end.count();
+    const std::uint64_t delivered = outcome->result.failures->delivered.between(Duration(0), Duration(kFault));
     EXPECT_GT(delivered, 1'000'000u);
     EXPECT_TRUE(before == 0 || before == delivered) << before << ", but with " << part << " " << delivered;
     before = delivered;

@@ -13,7 +13,7 @@ namespace weft::experiment {
 struct Limit {
   enum class Kind : std::uint8_t { time, events, memory, wall };
   Kind kind;
-  std::int64_t most;  // ps, events, bytes, ps
+  std::int64_t most;  // of what its kind counts: picoseconds, events, bytes, picoseconds
   std::string text;   // as it was written: "time=10ms"
 };
 using Limits = std::vector<Limit>;

@@ -113,10 +113,10 @@ CollectiveRow timed(const Team& team, const PlanOptions& plan, const KeepGoing& 
   };
   collective::Timing timing = collective::time_among_many(team, plan, execute);
   CollectiveRow row = row_of(team, plan, timing.plan);
-  row.time = timing.stopped_by.empty() ? timing.time.count() : 0;
+  row.time = Duration(timing.stopped_by.empty() ? timing.time.count() : 0);
   row.messages = timing.messages;
   row.skipped_rounds = timing.skipped;
-  row.network_bound = fills_network(timing.plan, row.time);
+  row.network_bound = fills_network(timing.plan, row.time.count());
   row.stood_for = timing.plan.stood_for;
   planned = std::move(timing.plan);
   return row;
@@ -128,7 +128,7 @@ CollectiveTimes by_messages(const Design& design, const std::vector<CollectiveGr
                             std::vector<collective::Plan>& plans) {
   CollectiveTimes made;
   const KeepGoing keep_going = [&](std::int64_t now, std::uint64_t messages, std::uint64_t bytes) {
-    return watch({now, messages, bytes});
+    return watch({Duration(now), messages, bytes});
   };
   for (std::size_t group = 0; group < groups.size(); ++group) {
     const Team& team = *groups[group].team;
@@ -159,7 +159,7 @@ CollectiveTimes by_messages(const Design& design, const std::vector<CollectiveGr
     CollectiveRow row = timed(team, plan, keep_going, listener, plans.back());
     made.stuck = plans.back().cut;
     if (made.stuck) return made;
-    if (row.time == 0) {
+    if (row.time == Duration(0)) {
       made.too_many = watch.stopped_by().empty();
       made.rows.clear();
       return made;
@@ -180,19 +180,19 @@ CollectiveTimes by_messages(const Design& design, const std::vector<CollectiveGr
   std::vector<collective::TakenByOthers> others(groups.size());
   for (std::size_t group = 0; group < groups.size(); ++group)
     for (std::size_t other = 0; other < groups.size(); ++other)
-      if (other != group) add_to(others[group], plans[other], Duration(alone.rows[other].time));
+      if (other != group) add_to(others[group], plans[other], alone.rows[other].time);
   CollectiveTimes made = by_messages(design, groups, others, kept, watch, plans);
   if (made.rows.size() < groups.size()) return made;
   std::vector<std::int64_t> together;
-  for (const CollectiveRow& row : made.rows) together.push_back(row.time);
+  for (const CollectiveRow& row : made.rows) together.push_back(row.time.count());
   for (std::size_t group = 0; group < groups.size(); ++group) {
     std::int64_t last = 0;
     for (std::size_t other = 0; other < groups.size(); ++other)
       if (other != group) last = std::max(last, together[other]);
     const std::int64_t own = together[group];
     if (last >= own) continue;
-    const Wide rest = Wide{own - last} * alone.rows[group].time / own;
-    made.rows[group].time = last + static_cast<std::int64_t>(rest);
+    const Wide rest = Wide{own - last} * alone.rows[group].time.count() / own;
+    made.rows[group].time = Duration(last + static_cast<std::int64_t>(rest));
   }
   return made;
 }
@@ -226,7 +226,7 @@ CollectiveTimes by_links(const Design& design, const std::vector<CollectiveGroup
     CollectiveRow row = row_of(*groups[group].team, groups[group].plan, job.plan);
     row.executor = name(experiment.fidelity);
     if (beside != nullptr) row.beside = beside->name;
-    row.time = job.time.count();
+    row.time = job.time;
     row.messages = result.messages;
     row.skipped_rounds = job.skipped;
     row.digest = result.run.digest;
@@ -351,7 +351,7 @@ class CollectiveRuns {
     if (experiment_.fidelity == Fidelity::flow && !lost_to_collisions_.empty())
       for (std::size_t i = 0; i < groups.size(); ++i)
         times.rows[i].network_bound =
-            !shares_ || fills_network(make_plan(*groups[i].team, groups[i].plan), times.rows[i].time);
+            !shares_ || fills_network(make_plan(*groups[i].team, groups[i].plan), times.rows[i].time.count());
     take_rows(times.rows);
     return true;
   }
@@ -430,10 +430,10 @@ CollectiveRow together_by_messages(const std::vector<const Team*>& teams, const 
     slowest = std::move(row);
     which = teams[i];
   }
-  if (teams.size() == 1 || which->nodes() == 1 || slowest.time == 0) return slowest;
+  if (teams.size() == 1 || which->nodes() == 1 || slowest.time == Duration(0)) return slowest;
   collective::TakenByOthers taken;
   for (const Team* other : teams)
-    if (other != which) add_to(taken, collective::make_plan(*other, plan), Duration(slowest.time));
+    if (other != which) add_to(taken, collective::make_plan(*other, plan), slowest.time);
   PlanOptions beside = plan;
   beside.beside = &taken;
   return timed(*which, beside, keep_going, {}, planned);
@@ -453,7 +453,7 @@ CollectiveRow time_groups(const Design& design, const std::vector<const Team*>& 
   if (messages)
     return together_by_messages(teams, plan, options.uneven,
                                 [&](std::int64_t now, std::uint64_t count, std::uint64_t bytes) {
-                                  return watch({now, count, bytes});
+                                  return watch({Duration(now), count, bytes});
                                 });
   std::vector<CollectiveGroup> groups;
   for (const Team* team : teams) groups.push_back({team, plan});

@@ -53,7 +53,7 @@ RunResult run_as_messages(const Design& design, schedule::Schedule& schedule, co
     return sim::local_time(fabric, rank, kind, bytes);
   };
   config.keep_going = [&](std::int64_t now, std::uint64_t events, std::uint64_t bytes) {
-    return watch({now, events, bytes});
+    return watch({Duration(now), events, bytes});
   };
   config.horizon = watch.horizon();
   if (graph == nullptr) return sim::run_messages(schedule, config);

@@ -29,7 +29,7 @@ bool Watch::operator()(const schedule::Progress& progress) {
 schedule::Horizon Watch::horizon() const {
   schedule::Horizon horizon;
   for (const Limit& limit : limits_) {
-    if (limit.kind == Limit::Kind::time) horizon.time = limit.most;
+    if (limit.kind == Limit::Kind::time) horizon.time = Duration(limit.most);
     if (limit.kind == Limit::Kind::events) horizon.events = static_cast<std::uint64_t>(limit.most);
   }
   return horizon;
@@ -38,7 +38,7 @@ schedule::Horizon Watch::horizon() const {
 bool Watch::exceeds(const Limit& limit, const schedule::Progress& progress, std::chrono::nanoseconds elapsed) {
   switch (limit.kind) {
     case Limit::Kind::time:
-      return progress.now >= limit.most;
+      return progress.now.count() >= limit.most;
     case Limit::Kind::events:
       return progress.events >= static_cast<std::uint64_t>(limit.most);
     case Limit::Kind::wall:

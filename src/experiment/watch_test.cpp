@@ -33,20 +33,20 @@ TEST(Watch, EachLimitStopsTheRunAndIsNamed) {
   const std::string all = "time=1us,events=1000,memory=1MB,wall=2s";
   {
     Watch watch = machine.watch(all);
-    EXPECT_TRUE(watch({999'999, 999, 0}));
-    EXPECT_FALSE(watch({1'000'000, 999, 0}));
+    EXPECT_TRUE(watch({Duration(999'999), 999, 0}));
+    EXPECT_FALSE(watch({Duration(1'000'000), 999, 0}));
     EXPECT_EQ(watch.stopped_by(), "time=1us");
-    EXPECT_FALSE(watch({0, 0, 0})) << "stopped is stopped";
+    EXPECT_FALSE(watch({Duration(0), 0, 0})) << "stopped is stopped";
   }
   {
     Watch watch = machine.watch(all);
-    EXPECT_FALSE(watch({0, 1000, 0}));
+    EXPECT_FALSE(watch({Duration(0), 1000, 0}));
     EXPECT_EQ(watch.stopped_by(), "events=1000");
   }
   {
     Watch watch = machine.watch(all);
     machine.memory = 1'000'000;
-    EXPECT_FALSE(watch({0, 0, 0}));
+    EXPECT_FALSE(watch({Duration(0), 0, 0}));
     EXPECT_EQ(watch.stopped_by(), "memory=1MB");
     machine.memory = 0;
   }
@@ -65,27 +65,27 @@ TEST(Watch, EachLimitStopsTheRunAndIsNamed) {
   {
     Watch watch = machine.watch(all);
     machine.now += milliseconds(1999);
-    EXPECT_TRUE(watch({0, 0, 0}));
+    EXPECT_TRUE(watch({Duration(0), 0, 0}));
     machine.now += milliseconds(1);
-    EXPECT_FALSE(watch({0, 0, 0}));
+    EXPECT_FALSE(watch({Duration(0), 0, 0}));
     EXPECT_EQ(watch.stopped_by(), "wall=2s");
   }
 }
 
 TEST(Watch, KnowsWhereItWillStopARun) {
   Machine machine;
-  EXPECT_EQ(machine.watch("events=1000,time=1us,wall=2s").horizon().time, 1'000'000);
+  EXPECT_EQ(machine.watch("events=1000,time=1us,wall=2s").horizon().time.count(), 1'000'000);
   EXPECT_EQ(machine.watch("events=1000,time=1us,wall=2s").horizon().events, 1000u);
-  EXPECT_EQ(machine.watch("wall=2s").horizon().time, INT64_MAX);
+  EXPECT_EQ(machine.watch("wall=2s").horizon().time.count(), INT64_MAX);
   EXPECT_EQ(machine.watch("wall=2s").horizon().events, UINT64_MAX);
 }
 
 TEST(Watch, TheObserverStopsTheRun) {
   Machine machine;
   Watch watch = machine.watch();
-  EXPECT_TRUE(watch({0, 0, 0}));
+  EXPECT_TRUE(watch({Duration(0), 0, 0}));
   machine.stop = true;
-  EXPECT_FALSE(watch({0, 0, 0}));
+  EXPECT_FALSE(watch({Duration(0), 0, 0}));
   EXPECT_EQ(watch.stopped_by(), kStoppedByObserver);
 }
 
@@ -94,16 +94,16 @@ TEST(Watch, TheObserverHearsHowFarItIsAndForHowLongItRan) {
   std::int64_t heard = 0;
   nanoseconds ran{0};
   machine.observer.progress = [&](const schedule::Progress& progress, nanoseconds elapsed) {
-    heard = progress.now;
+    heard = progress.now.count();
     ran = elapsed;
   };
   machine.now = milliseconds(5);
   Watch watch = machine.watch("time=1us");
   machine.now += milliseconds(7);
-  EXPECT_TRUE(watch({123, 0, 0}));
+  EXPECT_TRUE(watch({Duration(123), 0, 0}));
   EXPECT_EQ(heard, 123);
   EXPECT_EQ(ran, milliseconds(7));
-  EXPECT_FALSE(watch({1'000'000, 0, 0}));
+  EXPECT_FALSE(watch({Duration(1'000'000), 0, 0}));
   EXPECT_EQ(heard, 123) << "a run that is stopped has nothing more to tell";
 }
 
@@ -111,12 +111,12 @@ TEST(Watch, TheObserverHearsHowFarItIsAndForHowLongItRan) {
 TEST(Watch, MemoryIsAskedForEveryTwentyMilliseconds) {
   Machine machine;
   Watch watch = machine.watch("memory=1MB");
-  EXPECT_TRUE(watch({0, 0, 0}));
+  EXPECT_TRUE(watch({Duration(0), 0, 0}));
   machine.memory = 1'000'000;
   machine.now += milliseconds(19);
-  EXPECT_TRUE(watch({0, 0, 0}));
+  EXPECT_TRUE(watch({Duration(0), 0, 0}));
   machine.now += milliseconds(1);
-  EXPECT_FALSE(watch({0, 0, 0}));
+  EXPECT_FALSE(watch({Duration(0), 0, 0}));
 }
 
 }  // namespace

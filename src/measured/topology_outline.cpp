@@ -21,7 +21,7 @@ constexpr std::int64_t kDirect = -1;              // below a CPU, without a PCIe
 constexpr std::int64_t kMostParts = 256;          // of a kind in a server, as the cluster file has it
 
 // A GPU or NIC and where it hangs.
-struct Part {
+struct AttachedDevice {
   const PciDevice* device = nullptr;  // nullptr for an interface that is no PCI device
   std::vector<TopologyNet> nets;
   std::int64_t socket = 0;
@@ -33,9 +33,9 @@ struct Part {
 
 // What most of them have, and of two the better; 0 when none says.
 template <class Get>
-std::int64_t usual(const std::vector<Part>& parts, Get get) {
+std::int64_t usual(const std::vector<AttachedDevice>& parts, Get get) {
   std::map<std::int64_t, std::size_t> counts;
-  for (const Part& part : parts)
+  for (const AttachedDevice& part : parts)
     if (get(part) > 0) ++counts[get(part)];
   const auto most =
       std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second <= b.second; });
@@ -100,7 +100,7 @@ class OutlineMaker {
   std::size_t parts() const { return gpus_.size() + nics_.size() + unknown_.size(); }
 
   void collect(const PciDevice& device, std::int64_t root) {
-    const Part part{&device, device.nets, socket_, root, device.gen, device.lanes, device.place};
+    const AttachedDevice part{&device, device.nets, socket_, root, device.gen, device.lanes, device.place};
     // In a dump, devices without <gpu> or <nic> are there but not used.
     if (device.kind == PciDevice::Kind::gpu && (device.gpu || !topology_.is_dump)) gpus_.push_back(part);
     if (device.kind == PciDevice::Kind::nic && (!device.nets.empty() || !topology_.is_dump)) nics_.push_back(part);
@@ -151,7 +151,7 @@ class OutlineMaker {
   void add_gpus_of_named() {
     const auto places = static_cast<std::int64_t>(root_socket_.size());
     for (std::int64_t i = 0; i < named_->gpus; ++i) {
-      Part gpu = unknown_[0];
+      AttachedDevice gpu = unknown_[0];
       gpu.device = nullptr;
       gpu.root = places > 0 ? i * places / named_->gpus : kDirect;
       gpu.socket = places > 0 ? root_socket_[static_cast<std::size_t>(gpu.root)] : i * socket_ / named_->gpus;
@@ -164,16 +164,16 @@ class OutlineMaker {
   // Sockets have equally many GPUs; what one has beyond that are NICs.
   void split_by_socket() {
     std::vector<std::int64_t> of_socket(static_cast<std::size_t>(socket_));
-    for (const Part& part : unknown_) ++of_socket[static_cast<std::size_t>(part.socket)];
+    for (const AttachedDevice& part : unknown_) ++of_socket[static_cast<std::size_t>(part.socket)];
     const std::int64_t each = *std::min_element(of_socket.begin(), of_socket.end());
     std::vector<std::int64_t> taken(of_socket.size());
-    for (const Part& part : unknown_)
+    for (const AttachedDevice& part : unknown_)
       (taken[static_cast<std::size_t>(part.socket)]++ < each ? gpus_ : nics_).push_back(part);
   }
 
   // Other makers' libraries write files of the same shape.
   bool all_nvidia() {
-    for (const Part& gpu : gpus_) {
+    for (const AttachedDevice& gpu : gpus_) {
       if (gpu.device == nullptr) continue;
       if (gpu.device->vendor == kAmd || (gpu.device->gpu && gpu.device->gpu->of_rccl)) {
         diagnostics_.add(Error::bad_topology, gpu.place, "a file of RCCL, with AMD GPUs",
@@ -191,16 +191,20 @@ class OutlineMaker {
 
   // NCCL numbers GPUs and interfaces itself; without numbers, by bus id, which is how the driver counts.
   void sort_parts() {
-    const auto bus = [](const Part& part) { return part.device == nullptr ? std::string() : part.device->bus_id; };
-    const auto dev = [](const Part& part) {
+    const auto bus = [](const AttachedDevice& part) {
+      return part.device == nullptr ? std::string() : part.device->bus_id;
+    };
+    const auto dev = [](const AttachedDevice& part) {
       return part.device == nullptr || !part.device->gpu ? std::optional<std::int64_t>() : part.device->gpu->dev;
     };
     const bool numbered =
-        std::all_of(gpus_.begin(), gpus_.end(), [&](const Part& part) { return dev(part).has_value(); });
-    std::stable_sort(gpus_.begin(), gpus_.end(),
-                     [&](const Part& a, const Part& b) { return numbered ? dev(a) < dev(b) : bus(a) < bus(b); });
-    const bool named = std::all_of(nics_.begin(), nics_.end(), [](const Part& part) { return !part.nets.empty(); });
-    std::stable_sort(nics_.begin(), nics_.end(), [&](const Part& a, const Part& b) {
+        std::all_of(gpus_.begin(), gpus_.end(), [&](const AttachedDevice& part) { return dev(part).has_value(); });
+    std::stable_sort(gpus_.begin(), gpus_.end(), [&](const AttachedDevice& a, const AttachedDevice& b) {
+      return numbered ? dev(a) < dev(b) : bus(a) < bus(b);
+    });
+    const bool named =
+        std::all_of(nics_.begin(), nics_.end(), [](const AttachedDevice& part) { return !part.nets.empty(); });
+    std::stable_sort(nics_.begin(), nics_.end(), [&](const AttachedDevice& a, const AttachedDevice& b) {
       return named ? a.nets[0].dev < b.nets[0].dev : bus(a) < bus(b);
     });
   }
@@ -212,11 +216,11 @@ class OutlineMaker {
     // Switches that hold something, and one for what hangs off a CPU directly where others do not.
     const bool switched = !root_socket_.empty();
     std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> numbers;
-    const auto key = [](const Part& part) {
+    const auto key = [](const AttachedDevice& part) {
       return std::pair(part.root == kDirect ? INT64_MAX : part.root, part.root == kDirect ? part.socket : 0);
     };
     for (const auto* list : {&gpus_, &nics_})
-      for (const Part& part : *list)
+      for (const AttachedDevice& part : *list)
         if (switched) numbers[key(part)];
     std::int64_t next = 0;
     for (auto& [root, number] : numbers) {
@@ -225,17 +229,17 @@ class OutlineMaker {
                                                            : root_socket_[static_cast<std::size_t>(root.first)]);
     }
     out_.pcie_switches = next;
-    const auto where = [&](const Part& part) { return switched ? numbers.at(key(part)) : part.socket; };
-    for (const Part& gpu : gpus_) out_.gpu_switch.push_back(where(gpu));
-    for (const Part& nic : nics_) out_.nic_switch.push_back(where(nic));
+    const auto where = [&](const AttachedDevice& part) { return switched ? numbers.at(key(part)) : part.socket; };
+    for (const AttachedDevice& gpu : gpus_) out_.gpu_switch.push_back(where(gpu));
+    for (const AttachedDevice& nic : nics_) out_.nic_switch.push_back(where(nic));
   }
 
   // ---- what the parts are
 
   // A virtual machine may claim any generation; the CPU it runs on is real.
-  void cap_by_cpu(std::vector<Part>& list) {
+  void cap_by_cpu(std::vector<AttachedDevice>& list) {
     if (topology_.is_dump) return;
-    for (Part& part : list) {
+    for (AttachedDevice& part : list) {
       const TopologyCpu& cpu = *cpus_[static_cast<std::size_t>(part.socket)];
       const std::int64_t most = cpu_by_id(cpu.arch, cpu.vendor, cpu.family, cpu.model).pcie_gen;
       if (cpu.vendor.empty() || part.root != kDirect || part.gen <= most) continue;
@@ -247,13 +251,13 @@ class OutlineMaker {
     }
   }
 
-  static std::int64_t nvlinks_of(const Part& part) {
+  static std::int64_t nvlinks_of(const AttachedDevice& part) {
     return part.device != nullptr && part.device->gpu ? part.device->gpu->links() : 0;
   }
 
-  void find_weak(const std::vector<Part>& list, std::string_view what, std::int64_t gen, std::int64_t lanes) {
+  void find_weak(const std::vector<AttachedDevice>& list, std::string_view what, std::int64_t gen, std::int64_t lanes) {
     std::int64_t links = 0;
-    for (const Part& part : list) links = std::max(links, nvlinks_of(part));
+    for (const AttachedDevice& part : list) links = std::max(links, nvlinks_of(part));
     for (std::size_t i = 0; i < list.size(); ++i) {
       WeakPart weak{what == "GPU" ? WeakPart::Kind::gpu : WeakPart::Kind::nic,
                     static_cast<std::int64_t>(i),
@@ -279,8 +283,9 @@ class OutlineMaker {
   void find_weak_bridges() {
     for (std::size_t i = 0; i < bridges_.size(); ++i) {
       const PciDevice& bridge = *bridges_[i];
-      const bool used = std::any_of(gpus_.begin(), gpus_.end(),
-                                    [&](const Part& gpu) { return gpu.root == static_cast<std::int64_t>(i); });
+      const bool used = std::any_of(gpus_.begin(), gpus_.end(), [&](const AttachedDevice& gpu) {
+        return gpu.root == static_cast<std::int64_t>(i);
+      });
       const bool slow =
           (bridge.gen > 0 && bridge.gen < out_.pcie_gen) || (bridge.lanes > 0 && bridge.lanes < out_.pcie_lanes);
       if (!used || !slow) continue;
@@ -295,9 +300,9 @@ class OutlineMaker {
 
   void choose_gpu() {
     cap_by_cpu(gpus_);
-    const Part& first = gpus_.front();
-    std::int64_t gen = usual(gpus_, [](const Part& part) { return part.gen; });
-    const std::int64_t lanes = usual(gpus_, [](const Part& part) { return part.lanes; });
+    const AttachedDevice& first = gpus_.front();
+    std::int64_t gen = usual(gpus_, [](const AttachedDevice& part) { return part.gen; });
+    const std::int64_t lanes = usual(gpus_, [](const AttachedDevice& part) { return part.lanes; });
     const TopologyGpu* gpu = first.device != nullptr && first.device->gpu ? &*first.device->gpu : nullptr;
     chip_ = first.device == nullptr ? nullptr : gpu_by_device(first.device->device);
     if (chip_ == nullptr && gpu != nullptr && gpu->sm)
@@ -327,7 +332,7 @@ class OutlineMaker {
   }
 
   // What a NIC says it carries, in all its ports; 0 when it does not say.
-  static std::int64_t said_rate(const Part& nic) {
+  static std::int64_t said_rate(const AttachedDevice& nic) {
     std::int64_t sum = 0;
     for (const TopologyNet& net : nic.nets) sum += net.megabits_per_second.value_or(0) * 1'000'000;
     return sum;
@@ -349,22 +354,22 @@ class OutlineMaker {
   // Collectives use the fastest NICs; a slower one beside them is for something else.
   void drop_slow_nics() {
     std::int64_t fastest = 0;
-    for (const Part& nic : nics_) fastest = std::max(fastest, said_rate(nic));
-    for (const Part& nic : nics_)
+    for (const AttachedDevice& nic : nics_) fastest = std::max(fastest, said_rate(nic));
+    for (const AttachedDevice& nic : nics_)
       if (said_rate(nic) < fastest)
         leaves_open(nic.place,
                     fmt::format("{} is slower than the other NICs", nic.nets.empty() ? "a NIC" : nic.nets[0].name),
                     "it was left out");
-    std::erase_if(nics_, [&](const Part& nic) { return said_rate(nic) < fastest; });
+    std::erase_if(nics_, [&](const AttachedDevice& nic) { return said_rate(nic) < fastest; });
   }
 
   void choose_nic() {
     drop_slow_nics();
     if (nics_.empty()) return;
     cap_by_cpu(nics_);
-    const Part& first = nics_.front();
-    std::int64_t gen = usual(nics_, [](const Part& part) { return part.gen; });
-    std::int64_t lanes = usual(nics_, [](const Part& part) { return part.lanes; });
+    const AttachedDevice& first = nics_.front();
+    std::int64_t gen = usual(nics_, [](const AttachedDevice& part) { return part.gen; });
+    std::int64_t lanes = usual(nics_, [](const AttachedDevice& part) { return part.lanes; });
     const NicChip* chip = first.device == nullptr ? nullptr : nic_by_device(first.device->vendor, first.device->device);
     std::int64_t rate = said_rate(first);
     out_.nic = chip != nullptr ? chip->kind : named_ ? named_->nic.kind : efa_kind();
@@ -388,7 +393,7 @@ class OutlineMaker {
     out_.nic_gen = std::max<std::int64_t>(gen, 3);
     out_.nic_lanes = lanes;
     out_.nic_ports = std::clamp<std::int64_t>(static_cast<std::int64_t>(first.nets.size()), 1, 16);
-    for (const Part& nic : nics_) out_.nic_names.push_back(nic.nets.empty() ? "" : nic.nets[0].name);
+    for (const AttachedDevice& nic : nics_) out_.nic_names.push_back(nic.nets.empty() ? "" : nic.nets[0].name);
   }
 
   // ---- what joins them
@@ -473,9 +478,9 @@ class OutlineMaker {
   const model::Catalog& catalog_;
   spec::Diagnostics& diagnostics_;
   ServerOutline out_;
-  std::vector<Part> gpus_;
-  std::vector<Part> nics_;
-  std::vector<Part> unknown_;
+  std::vector<AttachedDevice> gpus_;
+  std::vector<AttachedDevice> nics_;
+  std::vector<AttachedDevice> unknown_;
   std::vector<const TopologyCpu*> cpus_;
   std::vector<std::int64_t> root_socket_;
   std::vector<const PciDevice*> bridges_;  // by root

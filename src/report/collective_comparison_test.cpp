@@ -15,7 +15,7 @@ CollectiveRow row(std::uint64_t bytes, std::int64_t microseconds, const std::str
   made.operation = operation;
   made.bytes = bytes;
   made.ranks = 64;
-  made.time = microseconds * 1'000'000;
+  made.time = Duration(microseconds * 1'000'000);
   made.bus_over = 126;
   made.bus_under = 64;
   made.algorithm = "Ring";
@@ -28,7 +28,7 @@ ComparedRun run(std::uint64_t seed, const std::vector<CollectiveRow>& rows) {
   made.seed = seed;
   made.collectives = rows;
   made.end = rows.back().time;
-  made.digest = static_cast<std::uint64_t>(made.end);
+  made.digest = static_cast<std::uint64_t>(made.end.count());
   made.summary.flows = made.summary.done = rows.size();
   return made;
 }
@@ -104,7 +104,7 @@ TEST(CollectiveComparison, RecordsAndSweepsHaveTheRows) {
   const auto back = read_swept_run(swept_run_line(swept, "a"));
   ASSERT_TRUE(back);
   ASSERT_EQ(back->run.collectives.size(), 2u);
-  EXPECT_EQ(back->run.collectives[1].time, 2'000'000'000);
+  EXPECT_EQ(back->run.collectives[1].time.count(), 2'000'000'000);
   EXPECT_DOUBLE_EQ(back->run.collectives[1].bus_bandwidth(), variants[0].runs[0].collectives[1].bus_bandwidth());
 
   Sweep sweep{{"servers.nics"}, {{{"2"}, variants[0], {}, {}}, {{"8"}, variants[1], {}, {}}}};

@@ -84,11 +84,11 @@ void write_collective_head(const CollectiveHead& head, std::ostream& out, bool n
 // of place.
 void write_collective_line(const CollectiveRow& row, std::ostream& out, bool narrow) {
   if (narrow) {
-    out << fmt::format("{:12}  {}  {:7.2f}  {:7.2f}  {} {} {}\n", row.size(), microseconds(row.time),
+    out << fmt::format("{:12}  {}  {:7.2f}  {:7.2f}  {} {} {}\n", row.size(), microseconds(row.time.count()),
                        row.algorithm_bandwidth(), row.bus_bandwidth(), row.algorithm, row.protocol, row.channels);
     return;
   }
-  const std::string half = fmt::format("  {}  {:6.2f}  {:6.2f}    N/A", microseconds(row.time),
+  const std::string half = fmt::format("  {}  {:6.2f}  {:6.2f}    N/A", microseconds(row.time.count()),
                                        row.algorithm_bandwidth(), row.bus_bandwidth());
   out << fmt::format("{:12}  {:12}  {:>8}  {:>6}  {:>6}{}{}  {} {} {}\n", row.size(), row.count(), "float",
                      row.reduces ? "sum" : "none", row.root, half, half, row.algorithm, row.protocol, row.channels);
@@ -148,7 +148,7 @@ void write_algorithms_side_by_side(const std::vector<CollectiveRow>& rows, std::
       if (found == rows.begin() + static_cast<std::ptrdiff_t>(end))
         out << fmt::format("  {:>9} {:>8}", "-", "-");
       else
-        out << fmt::format("  {:>9} {:8.2f}", microseconds(found->time), found->bus_bandwidth());
+        out << fmt::format("  {:>9} {:8.2f}", microseconds(found->time.count()), found->bus_bandwidth());
     }
     out << fmt::format("  {} {} {}\n", rows[first].algorithm, rows[first].protocol, rows[first].channels);
     first = end;
@@ -165,17 +165,17 @@ void write_collective_differences(const std::vector<std::vector<CollectiveRow>>&
   for (std::size_t i = 1; i < by_executor.size(); ++i) out << fmt::format("  {:>9} {:>7}", "(us)", "");
   out << "\n";
   for (std::size_t row = 0; row < first.size(); ++row) {
-    out << fmt::format("# {:>12}  {:>9}", first[row].size(), microseconds(first[row].time));
+    out << fmt::format("# {:>12}  {:>9}", first[row].size(), microseconds(first[row].time.count()));
     for (std::size_t i = 1; i < by_executor.size(); ++i)
-      out << fmt::format("  {:>9} {:>+6.1f}%", microseconds(by_executor[i][row].time),
-                         100 * difference(by_executor[i][row].time, first[row].time));
+      out << fmt::format("  {:>9} {:>+6.1f}%", microseconds(by_executor[i][row].time.count()),
+                         100 * difference(by_executor[i][row].time.count(), first[row].time.count()));
     out << "\n";
   }
   // What the last size says in words.
   const CollectiveRow& last = first.back();
   for (std::size_t i = 1; i < by_executor.size(); ++i)
     out << fmt::format("# at {} B {} level says {:.2f} times what {} level does\n", last.size(), last.executor,
-                       static_cast<double>(last.time) / static_cast<double>(by_executor[i].back().time),
+                       static_cast<double>(last.time.count()) / static_cast<double>(by_executor[i].back().time.count()),
                        by_executor[i].back().executor);
   out << "#\n";
 }
@@ -190,7 +190,7 @@ void write_collective_verdict(const std::vector<std::pair<std::string, Collectiv
   for (std::size_t i = 1; i < ranked.size(); ++i) {
     const CollectiveRow& row = ranked[i].second;
     out << fmt::format("#   {}: {:.2f} GB/s, {:.2f}x the time{}\n", ranked[i].first, row.bus_bandwidth(),
-                       static_cast<double>(row.time) / static_cast<double>(fastest.time),
+                       static_cast<double>(row.time.count()) / static_cast<double>(fastest.time.count()),
                        row.host_memory && !fastest.host_memory ? ", through host memory" : "");
   }
 }
@@ -203,8 +203,8 @@ void write_difference_records(const std::vector<std::vector<CollectiveRow>>& by_
                                      {"bytes", by_executor[0][row].size()}};
     for (const std::vector<CollectiveRow>& rows : by_executor) {
       nlohmann::ordered_json& mine = record["executors"][rows[row].executor];
-      mine["time_ps"] = rows[row].time;
-      mine["difference"] = difference(rows[row].time, by_executor[0][row].time);
+      mine["time_ps"] = rows[row].time.count();
+      mine["difference"] = difference(rows[row].time.count(), by_executor[0][row].time.count());
     }
     out << record.dump() << "\n";
   }
@@ -220,7 +220,7 @@ void write_collective_record(const CollectiveRow& row, const CollectiveHead& hea
                                    {"domains", row.nodes},
                                    {"bytes", row.size()},
                                    {"count", row.count()},
-                                   {"time_ps", row.time},
+                                   {"time_ps", row.time.count()},
                                    {"algbw_GBps", row.algorithm_bandwidth()},
                                    {"busbw_GBps", row.bus_bandwidth()},
                                    {"algorithm", row.algorithm},

@@ -15,7 +15,7 @@ CollectiveRow row() {
   made.bytes = 1 << 20;
   made.ranks = 8;
   made.reduces = true;
-  made.time = 26'930'000;
+  made.time = Duration(26'930'000);
   made.bus_over = 14;
   made.bus_under = 8;
   made.algorithm = "Ring";
@@ -54,7 +54,7 @@ TEST(CollectiveTable, LinesAreNcclTestsOwn) {
 
 TEST(CollectiveTable, LongTimesHaveFewerDecimals) {
   CollectiveRow longer = row();
-  longer.time = 15'749'400'000;
+  longer.time = Duration(15'749'400'000);
   std::ostringstream out;
   write_collective_line(longer, out);
   EXPECT_NE(out.str().find("      -1    15749  "), std::string::npos) << out.str();
@@ -71,7 +71,7 @@ TEST(CollectiveTable, PartsAreCountedPerRank) {
 TEST(CollectiveTable, AlgorithmsStandInColumnsAndTheChosenOneBehind) {
   CollectiveRow tree = row();
   tree.algorithm = "Tree";
-  tree.time = 40'000'000;
+  tree.time = Duration(40'000'000);
   std::ostringstream out;
   write_algorithms_side_by_side({tree, row()}, out);
   const std::string text = out.str();
@@ -83,9 +83,9 @@ TEST(CollectiveTable, AlgorithmsStandInColumnsAndTheChosenOneBehind) {
 TEST(CollectiveTable, StatesHowFarExecutorsDiffer) {
   CollectiveRow packet = row();
   packet.executor = "packet";
-  packet.time = 200'000'000;
+  packet.time = Duration(200'000'000);
   CollectiveRow message = row();
-  message.time = 100'000'000;
+  message.time = Duration(100'000'000);
   std::ostringstream text;
   write_collective_differences({{packet}, {message}}, text);
   EXPECT_NE(text.str().find("-50.0%"), std::string::npos) << text.str();
@@ -105,7 +105,7 @@ TEST(CollectiveTable, StatesHowFarExecutorsDiffer) {
 TEST(CollectiveTable, SaysWhichJobIsFastest) {
   CollectiveRow fast = row();
   CollectiveRow slow = row();
-  slow.time = 3 * fast.time;
+  slow.time = Duration(3 * fast.time.count());
   slow.host_memory = true;
   std::ostringstream text;
   write_collective_verdict({{"GPUs 1,2", slow}, {"GPUs 0,4", fast}}, text);

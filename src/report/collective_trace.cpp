@@ -41,7 +41,7 @@ void write_channel_trace(const std::vector<std::string>& names, std::vector<Chan
     for (; at < slices.size() && slices[at].process == process && slices[at].channel == channel; ++at) {
       const ChannelSlice& each = slices[at];
       auto track = static_cast<std::size_t>(
-          std::find_if(busy.begin(), busy.end(), [&](std::int64_t until) { return until <= each.start; }) -
+          std::find_if(busy.begin(), busy.end(), [&](std::int64_t until) { return until <= each.start.count(); }) -
           busy.begin());
       if (track == busy.size() && busy.size() == kMostTracks) --track;
       const std::uint64_t number = std::uint64_t{channel} * kMostTracks + track;
@@ -50,10 +50,10 @@ void write_channel_trace(const std::vector<std::string>& names, std::vector<Chan
         line(fmt::format(R"({{"ph":"M","pid":{},"tid":{},"name":"thread_name","args":{{"name":"channel {}"}}}})",
                          process + 1, number, channel));
       }
-      busy[track] = std::max(busy[track], each.end);
+      busy[track] = std::max(busy[track], each.end.count());
       line(fmt::format(R"({{"ph":"X","pid":{},"tid":{},"name":{},"ts":{},"dur":{},"args":{{"bytes":{}}}}})",
-                       process + 1, number, quoted("to " + names[each.peer]), microseconds_text(each.start),
-                       microseconds_text(each.end - each.start), each.bytes));
+                       process + 1, number, quoted("to " + names[each.peer]), microseconds_text(each.start.count()),
+                       microseconds_text((each.end - each.start).count()), each.bytes));
     }
   }
   out << "\n]}\n";

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/units.hpp"
+
 namespace weft::report {
 
 struct ChannelSlice {
@@ -15,8 +17,8 @@ struct ChannelSlice {
   std::uint32_t channel = 0;
   std::uint32_t peer = 0;  // into names
   std::uint64_t bytes = 0;
-  std::int64_t start = 0;  // ps
-  std::int64_t end = 0;
+  Duration start = {};
+  Duration end = {};
 };
 
 void write_channel_trace(const std::vector<std::string>& names, std::vector<ChannelSlice> slices, std::ostream& out);

@@ -12,7 +12,10 @@ namespace {
 TEST(ChannelTrace, HasAProcessPerRankAndNoOverlapOnATrack) {
   std::ostringstream out;
   write_channel_trace({"s0/gpu0", "s0/\"gpu1"},
-                      {{0, 0, 1, 10, 0, 50}, {0, 0, 1, 10, 20, 70}, {0, 0, 1, 10, 50, 60}, {1, 3, 0, 7, 5, 1'000'005}},
+                      {{0, 0, 1, 10, Duration(0), Duration(50)},
+                       {0, 0, 1, 10, Duration(20), Duration(70)},
+                       {0, 0, 1, 10, Duration(50), Duration(60)},
+                       {1, 3, 0, 7, Duration(5), Duration(1'000'005)}},
                       out);
   const auto trace = nlohmann::json::parse(out.str());
   std::set<std::string> processes;

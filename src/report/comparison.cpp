@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::int64_t end_of(const ComparedRun& run) { return run.end; }
+std::int64_t end_of(const ComparedRun& run) { return run.end.count(); }
 
 std::string duration(double ps) { return brief(Duration(static_cast<std::int64_t>(ps))); }
 
@@ -75,8 +75,8 @@ std::vector<Metric> collective_metrics(const std::vector<Variant>& variants) {
 void add_spread(const std::vector<Variant>& variants, std::vector<Metric>& rows) {
   if (variants[0].runs.size() < 2) return;
   const Measure measure = measure_of(variants);
-  const auto bound = [measure](std::int64_t Spread::*which) {
-    return [measure, which](const Variant& v) { return brief(Duration(spread_of(v, measure).*which)); };
+  const auto bound = [measure](Duration Spread::*which) {
+    return [measure, which](const Variant& v) { return brief(spread_of(v, measure).*which); };
   };
   auto at =
       std::find_if(rows.begin(), rows.end(), [&](const Metric& row) { return row.title == title_of(measure); }) + 1;
@@ -165,7 +165,7 @@ std::vector<Metric> flow_metrics(const std::vector<Variant>& variants) {
     const auto slowed = of_summary([](const SimSummary& s) { return s.slowdown ? s.slowdown->p99 : 0; });
     const auto rate = of_summary([](const SimSummary& s) { return s.goodput; });
     row("done", true, [i](const Variant& v) {
-      return duration(mean(v, [&](const ComparedRun& run) { return run.streams[i].end; }));
+      return duration(mean(v, [&](const ComparedRun& run) { return run.streams[i].end.count(); }));
     });
     row("p99", true, [p99](const Variant& v) { return duration(p99(v)); });
     row("slowdown", true, [slowed](const Variant& v) { return fmt::format("{:.2f}", slowed(v) / 1000); });
@@ -278,7 +278,7 @@ void write_comparison(const std::vector<Variant>& variants, const Verdict& verdi
                              {"flows", run.summary.flows},
                              {"flows_done", run.summary.done},
                              {"flows_lost", run.summary.lost},
-                             {"end_ps", run.end},
+                             {"end_ps", run.end.count()},
                              {"fct_p50_ps", time(&Quantiles::p50)},
                              {"fct_p99_ps", time(&Quantiles::p99)},
                              {"fct_p999_ps", time(&Quantiles::p999)},
@@ -297,7 +297,7 @@ void write_comparison(const std::vector<Variant>& variants, const Verdict& verdi
       for (const StreamSummary& stream : run.streams) {
         const Quantiles fct = stream.summary.completion.value_or(Quantiles{});
         row["runs"].back()["streams"].push_back({{"name", stream.record.name},
-                                                 {"end_ps", stream.end},
+                                                 {"end_ps", stream.end.count()},
                                                  {"fct_p50_ps", fct.p50},
                                                  {"fct_p99_ps", fct.p99},
                                                  {"goodput_bps", stream.summary.goodput},

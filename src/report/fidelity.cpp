@@ -19,7 +19,7 @@ struct Figure {
 
 const std::vector<Figure>& figures() {
   static const std::vector<Figure> all = {
-      {"all done", "end", [](const FidelityRun& run) { return run.end; }},
+      {"all done", "end", [](const FidelityRun& run) { return run.end.count(); }},
       {"completion p50", "fct_p50", [](const FidelityRun& run) { return run.completion.value_or(Quantiles{}).p50; }},
       {"completion p99", "fct_p99", [](const FidelityRun& run) { return run.completion.value_or(Quantiles{}).p99; }},
   };

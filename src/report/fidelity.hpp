@@ -7,13 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "base/units.hpp"
 #include "report/sim_summary.hpp"
 
 namespace weft::report {
 
 struct FidelityRun {
   std::string executor;  // "packet", "flow", "message"
-  std::int64_t end = 0;  // ps
+  Duration end = {};
   std::optional<Quantiles> completion;
 };
 

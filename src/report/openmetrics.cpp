@@ -38,7 +38,7 @@ class Page {
         "# TYPE weft_sim_interval_seconds gauge\n"
         "# HELP weft_sim_interval_seconds Simulated time that a second of these samples stands for.\n"
         "weft_sim_interval_seconds {} 0\n",
-        static_cast<double>(interval_) / 1e12);
+        static_cast<double>(interval_.count()) / 1e12);
   }
 
   // What was counted up to the end of an interval.
@@ -49,7 +49,7 @@ class Page {
       std::uint64_t sum = 0;
       for (const LinkSample* sample : by_link_[link]) {
         sum += value(*sample);
-        line(name + "_total", link, sum, sample->time / interval_ + 1);
+        line(name + "_total", link, sum, sample->time.count() / interval_.count() + 1);
       }
     }
   }
@@ -61,7 +61,7 @@ class Page {
     for (std::size_t link = 0; link < by_link_.size(); ++link) {
       std::int64_t next = 0;
       for (const LinkSample* sample : by_link_[link]) {
-        const std::int64_t at = sample->time / interval_ + 1;
+        const std::int64_t at = sample->time.count() / interval_.count() + 1;
         if (next != 0 && next < at) line(name, link, 0, next);
         line(name, link, value(*sample), at);
         next = at + 1;
@@ -79,7 +79,7 @@ class Page {
     out_ << fmt::format("{}{{{}}} {} {}\n", name, labels_[link], value, time);
   }
 
-  std::int64_t interval_;
+  Duration interval_;
   std::vector<std::string> labels_;
   std::ostream& out_;
   std::vector<std::vector<const LinkSample*>> by_link_;

@@ -11,12 +11,12 @@ TEST(OpenMetrics, CountersAddUpAndQueuesGoBackToNothing) {
   schedule::RunResult result;
   result.links = {{.from = "leaf0", .to = "spine1"}, {.from = "leaf0", .to = "spine1"}};
   // At 0, 1 and 5 us on the first link, at 5 us on the one beside it.
-  result.samples = {{.time = 0, .link = 0, .peak_bytes = 30'000, .bytes = 50'000},
-                    {.time = 1'000'000, .link = 0, .peak_bytes = 90'000, .bytes = 25'000, .dropped = 2},
-                    {.time = 5'000'000, .link = 0, .peak_bytes = 10, .bytes = 4'000},
-                    {.time = 5'000'000, .link = 1, .peak_bytes = 20, .bytes = 8'000}};
+  result.samples = {{.time = Duration(0), .link = 0, .peak_bytes = 30'000, .bytes = 50'000},
+                    {.time = Duration(1'000'000), .link = 0, .peak_bytes = 90'000, .bytes = 25'000, .dropped = 2},
+                    {.time = Duration(5'000'000), .link = 0, .peak_bytes = 10, .bytes = 4'000},
+                    {.time = Duration(5'000'000), .link = 1, .peak_bytes = 20, .bytes = 8'000}};
   RunInfo info;
-  info.sample_interval = 1'000'000;
+  info.sample_interval = Duration(1'000'000);
   std::ostringstream out;
   write_openmetrics(info, result, out);
   const std::string text = out.str();

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMostPhases = 12;  // more are no story
 
-std::string_view name_of(const schedule::Failures& failures, std::int64_t time) {
+std::string_view name_of(const schedule::Failures& failures, Duration time) {
   if (time < failures.outages.front().from) return "before";
   const bool down = std::any_of(failures.outages.begin(), failures.outages.end(),
                                 [&](const schedule::Outage& each) { return each.from <= time && time < each.to; });
@@ -31,9 +31,9 @@ std::string percent(std::int64_t part, std::int64_t whole) {
 std::vector<Phase> phases(const schedule::RunResult& result) {
   if (!result.failures || result.failures->outages.empty()) return {};
   const schedule::Failures& failures = *result.failures;
-  std::vector<std::int64_t> turns = {0, result.end};
-  const auto turn = [&](std::int64_t time) {
-    if (time > 0 && time < result.end) turns.push_back(time);
+  std::vector<Duration> turns = {Duration(0), result.end};
+  const auto turn = [&](Duration time) {
+    if (time > Duration(0) && time < result.end) turns.push_back(time);
   };
   for (const schedule::Outage& each : failures.outages) {
     turn(each.from);
@@ -50,8 +50,8 @@ std::vector<Phase> phases(const schedule::RunResult& result) {
   if (turns.size() > kMostPhases + 1) return {};
   std::vector<Phase> found;
   for (std::size_t i = 0; i + 1 < turns.size(); ++i) {
-    const std::int64_t from = turns[i];
-    const std::int64_t to = turns[i + 1];
+    const Duration from = turns[i];
+    const Duration to = turns[i + 1];
     found.push_back({name_of(failures, from), from, to, goodput(failures.delivered.between(from, to), to - from)});
   }
   return found;
@@ -63,16 +63,16 @@ std::string phases_text(const schedule::RunResult& result, std::size_t width, bo
   const std::int64_t before = all.front().what == "before" ? all.front().goodput : 0;
   Table table({{"over time"}, {"from", true}, {"to", true}, {"goodput", true}, {"of before", true}});
   for (const Phase& each : all)
-    table.add({std::string(each.what), brief(Duration(each.from)), brief(Duration(each.to)),
-               brief(Bandwidth(each.goodput)), percent(each.goodput, before)});
+    table.add({std::string(each.what), brief(each.from), brief(each.to), brief(Bandwidth(each.goodput)),
+               percent(each.goodput, before)});
   std::string text = "\n" + table.text(width, colour);
   const schedule::Failures& failures = *result.failures;
   if (failures.moved == 0) return text;
   const auto moved = std::find_if(all.begin(), all.end(), [](const Phase& each) { return each.what == "down, moved"; });
   text += fmt::format("{} of messages moved to other NICs, noticed after {} to {}",
                       counted(static_cast<std::int64_t>(failures.moved), "part"),
-                      brief(Duration(failures.first_moved - failures.outages.front().from)),
-                      brief(Duration(failures.last_moved - failures.outages.front().from)));
+                      brief(failures.first_moved - failures.outages.front().from),
+                      brief(failures.last_moved - failures.outages.front().from));
   if (moved != all.end() && before > 0)
     text += fmt::format(";\nwith them {} of the goodput before is kept", percent(moved->goodput, before));
   return text + "\n";

@@ -6,14 +6,15 @@
 #include <string_view>
 #include <vector>
 
+#include "base/units.hpp"
 #include "schedule/result.hpp"
 
 namespace weft::report {
 
 struct Phase {
   std::string_view what;
-  std::int64_t from = 0;  // ps
-  std::int64_t to = 0;
+  Duration from = {};
+  Duration to = {};
   std::int64_t goodput = 0;  // bit/s
 };
 

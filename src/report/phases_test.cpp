@@ -15,31 +15,32 @@ RC_GTEST_PROP(Timeline, NothingIsLostWhateverTheTimesAndInWhateverOrderTheyAreAd
   schedule::Timeline halves[2];
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < times.size(); ++i) {
-    whole.add(times[i], i + 1);
-    halves[i % 2].add(times[i], i + 1);
+    whole.add(Duration(times[i]), i + 1);
+    halves[i % 2].add(Duration(times[i]), i + 1);
     sum += i + 1;
   }
   halves[0].add(halves[1]);
-  RC_ASSERT(whole.between(0, INT64_MAX / 2) == sum);
-  for (const std::int64_t time : times) RC_ASSERT(halves[0].between(0, time) == whole.between(0, time));
+  RC_ASSERT(whole.between(Duration(0), Duration(INT64_MAX / 2)) == sum);
+  for (const std::int64_t time : times)
+    RC_ASSERT(halves[0].between(Duration(0), Duration(time)) == whole.between(Duration(0), Duration(time)));
 }
 
 // 100 Gb/s, at 1 ms half of it goes, at 2 ms the first have noticed, at 4 ms it is back; of the last 2 ms all.
 schedule::RunResult plane_lost() {
   schedule::RunResult result;
-  result.end = 6 * kMillisecond;
+  result.end = Duration(6 * kMillisecond);
   schedule::Failures& failures =
-      result.failures.emplace(std::vector<schedule::Outage>{{1 * kMillisecond, 4 * kMillisecond}});
+      result.failures.emplace(std::vector<schedule::Outage>{{Duration(1 * kMillisecond), Duration(4 * kMillisecond)}});
   failures.moved = 7;
-  failures.first_moved = 2 * kMillisecond;
-  failures.last_moved = 3 * kMillisecond;
+  failures.first_moved = Duration(2 * kMillisecond);
+  failures.last_moved = Duration(3 * kMillisecond);
   constexpr std::int64_t kStep = 10'000'000;
-  for (std::int64_t time = 0; time < result.end; time += kStep) {
+  for (std::int64_t time = 0; time < result.end.count(); time += kStep) {
     const std::int64_t gbps = time < kMillisecond       ? 100
                               : time < 2 * kMillisecond ? 25
                               : time < 4 * kMillisecond ? 50
                                                         : 100;
-    failures.delivered.add(time, static_cast<std::uint64_t>(gbps * kStep / 8000));
+    failures.delivered.add(Duration(time), static_cast<std::uint64_t>(gbps * kStep / 8000));
   }
   return result;
 }
@@ -61,7 +62,7 @@ TEST(Phases, AreBeforeDownMovedAndAfter) {
 
 TEST(Phases, AreNoneWhereNothingWentDownInTime) {
   schedule::RunResult result = plane_lost();
-  result.failures->outages = {{7 * kMillisecond, 8 * kMillisecond}};
+  result.failures->outages = {{Duration(7 * kMillisecond), Duration(8 * kMillisecond)}};
   EXPECT_TRUE(phases(result).empty());
   result.failures.reset();
   EXPECT_TRUE(phases(result).empty());

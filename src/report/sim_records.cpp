@@ -34,15 +34,15 @@ struct FlowRow {
 };
 struct LinkRow {
   const LinkRecord& link;
-  std::int64_t end;
+  Duration end;
 };
 struct SampleRow {
   const LinkSample& sample;
   const LinkRecord& link;
-  std::int64_t interval;
+  Duration interval;
 };
 
-Cell if_done(std::int64_t time) { return time == schedule::kNotYet ? Cell() : Cell(time); }
+Cell if_done(Duration time) { return time == schedule::kNotYet ? Cell() : Cell(time.count()); }
 
 // A flow that has not begun cannot fail.
 std::string state_of(const FlowRow& row) {
@@ -57,8 +57,8 @@ constexpr Field<FlowRow> kFlowFields[] = {
     {"start_ps", [](const FlowRow& row) -> Cell { return if_done(row.flow.start); }},
     {"sent_ps", [](const FlowRow& row) -> Cell { return if_done(row.flow.sent); }},
     {"received_ps", [](const FlowRow& row) -> Cell { return if_done(row.flow.received); }},
-    {"fct_ps", [](const FlowRow& row) { return is_done(row.flow) ? Cell(completion_time(row.flow)) : Cell(); }},
-    {"unloaded_ps", [](const FlowRow& row) -> Cell { return row.flow.unloaded; }},
+    {"fct_ps", [](const FlowRow& row) { return is_done(row.flow) ? Cell(completion_time(row.flow).count()) : Cell(); }},
+    {"unloaded_ps", [](const FlowRow& row) -> Cell { return row.flow.unloaded.count(); }},
     {"slowdown",
      [](const FlowRow& row) {
        const auto slow = slowdown(row.flow);
@@ -79,18 +79,18 @@ constexpr Field<LinkRow> kLinkFields[] = {
     {"bytes", [](const LinkRow& row) -> Cell { return row.link.bytes; }},
     {"packets", [](const LinkRow& row) -> Cell { return row.link.packets; }},
     {"utilisation", [](const LinkRow& row) -> Cell { return utilisation(row.link, row.end); }},
-    {"mean_wait_ps", [](const LinkRow& row) -> Cell { return mean_wait(row.link); }},
+    {"mean_wait_ps", [](const LinkRow& row) -> Cell { return mean_wait(row.link).count(); }},
     {"peak_queue_bytes", [](const LinkRow& row) -> Cell { return row.link.peak_bytes; }},
     {"marked", [](const LinkRow& row) -> Cell { return row.link.marked; }},
     {"trimmed", [](const LinkRow& row) -> Cell { return row.link.trimmed; }},
     {"dropped", [](const LinkRow& row) -> Cell { return row.link.dropped; }},
     {"pauses", [](const LinkRow& row) -> Cell { return row.link.pauses; }},
-    {"paused_ps", [](const LinkRow& row) -> Cell { return row.link.paused; }},
+    {"paused_ps", [](const LinkRow& row) -> Cell { return row.link.paused.count(); }},
     {"lost", [](const LinkRow& row) -> Cell { return row.link.lost; }},
 };
 
 constexpr Field<SampleRow> kSampleFields[] = {
-    {"time_ps", [](const SampleRow& row) -> Cell { return row.sample.time; }},
+    {"time_ps", [](const SampleRow& row) -> Cell { return row.sample.time.count(); }},
     {"from", [](const SampleRow& row) -> Cell { return row.link.from; }},
     {"to", [](const SampleRow& row) -> Cell { return row.link.to; }},
     {"peak_queue_bytes", [](const SampleRow& row) -> Cell { return row.sample.peak_bytes; }},
@@ -182,7 +182,8 @@ void add_quantiles(nlohmann::ordered_json& record, const std::string& prefix, co
 void add_waiting(nlohmann::ordered_json& record, const SimSummary& summary) {
   if (summary.unanswered == 0) return;
   record["unanswered"] = summary.unanswered;
-  record["wait_mean_ps"] = summary.waiting ? nlohmann::ordered_json(summary.waiting_mean) : nlohmann::ordered_json();
+  record["wait_mean_ps"] =
+      summary.waiting ? nlohmann::ordered_json(summary.waiting_mean.count()) : nlohmann::ordered_json();
   add_quantiles(record, "wait_", "_ps", summary.waiting, false);
 }
 
@@ -205,7 +206,7 @@ void write_sim_record(const RunInfo& info, const RunResult& result, const SimSum
   record["flows_done"] = summary.done;
   record["flows_failed"] = summary.failed;
   record["bytes"] = summary.bytes;
-  record["end_ps"] = result.end;
+  record["end_ps"] = result.end.count();
   add_quantiles(record, "fct_", "_ps", summary.completion, false);
   add_quantiles(record, "slowdown_", "", summary.slowdown, true);
   add_waiting(record, summary);
@@ -227,12 +228,14 @@ void write_sim_record(const RunInfo& info, const RunResult& result, const SimSum
     record["moved_parts"] = result.failures->moved;
     record["phases"] = nlohmann::ordered_json::array();
     for (const Phase& each : phases(result))
-      record["phases"].push_back(
-          {{"what", each.what}, {"from_ps", each.from}, {"to_ps", each.to}, {"goodput_bps", each.goodput}});
+      record["phases"].push_back({{"what", each.what},
+                                  {"from_ps", each.from.count()},
+                                  {"to_ps", each.to.count()},
+                                  {"goodput_bps", each.goodput}});
   }
   if (!result.deadlock.empty()) record["deadlock"] = result.deadlock;
-  if (result.sample_interval > 0) record["sample_interval_ps"] = result.sample_interval;
-  if (result.capture_end != schedule::kNotYet) record["capture_end_ps"] = result.capture_end;
+  if (result.sample_interval > Duration(0)) record["sample_interval_ps"] = result.sample_interval.count();
+  if (result.capture_end != schedule::kNotYet) record["capture_end_ps"] = result.capture_end.count();
   if (summary.fullest) {
     const LinkRecord& link = result.links[*summary.fullest];
     record["peak_queue_bytes"] = link.peak_bytes;
@@ -255,7 +258,7 @@ void write_stream_records(const RunResult& result, std::ostream& out) {
                                      {"flows", summary.flows},
                                      {"flows_done", summary.done},
                                      {"bytes", summary.bytes},
-                                     {"end_ps", each.end}};
+                                     {"end_ps", each.end.count()}};
     add_quantiles(record, "fct_", "_ps", summary.completion, false);
     add_quantiles(record, "slowdown_", "", summary.slowdown, true);
     add_waiting(record, summary);

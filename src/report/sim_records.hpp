@@ -23,8 +23,8 @@ struct RunInfo {
   std::string traffic;  // "permutation of 64 nodes, 2MB each", or the name of a matrix
   std::string version;  // of weft
   std::string commit;
-  std::uint64_t configuration = 0;   // hash of everything the user gave: equal inputs, equal hash
-  std::int64_t sample_interval = 0;  // ps; 0: nothing was sampled
+  std::uint64_t configuration = 0;  // hash of everything the user gave: equal inputs, equal hash
+  Duration sample_interval = {};    // 0: nothing was sampled
   Offered offered = {};
   Bandwidth line_rate = {};  // of one GPU into the network; 0: not known
   bool open_loop = false;    // all flows began at their times, however the network fared

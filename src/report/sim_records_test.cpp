@@ -17,7 +17,7 @@ const RunInfo kInfo{.cluster = "acp",
                     .version = "0.1",
                     .commit = "abc",
                     .configuration = 0xc0ffee,
-                    .sample_interval = 1'000'000};
+                    .sample_interval = Duration(1'000'000)};
 
 std::vector<nlohmann::json> lines(const std::string& text) {
   std::vector<nlohmann::json> out;

@@ -30,7 +30,7 @@ std::string spread(const Quantiles& q, const Show& show) {
 
 // Packets stop at the end of a window, which may lie beyond the limit: the time is that.
 std::string reason(const RunResult& result) {
-  const std::int64_t ns = result.end / 1000;
+  const std::int64_t ns = (result.end / 1000).count();
   const std::string done = fmt::format("this is what was done until {}.{:03}us", ns / 1000, ns % 1000);
   if (result.stopped_by == "ctrl-c") return "interrupted: " + done;
   if (!result.deadlock.empty()) return fmt::format("a deadlock, these wait for each other: {}", result.deadlock);
@@ -54,7 +54,7 @@ std::string missing_text(const RunResult& result, const SimSummary& summary) {
 
 // What failed comes first: the rest is of those that did not.
 std::string traffic_text(const RunResult& result, const SimSummary& summary) {
-  const std::string time = brief(Duration(result.end));
+  const std::string time = brief(result.end);
   const std::string all = counted(static_cast<std::int64_t>(summary.flows), "flow");
   if (const std::string missing = missing_text(result, summary); !missing.empty())
     return fmt::format("{}; {} done, {}, in {}", missing, number(summary.done), size(summary.bytes), time);
@@ -84,11 +84,11 @@ void add_flows(Facts& facts, const RunResult& result, const SimSummary& summary)
 void add_unanswered(Facts& facts, const RunResult& result, const SimSummary& summary) {
   facts.add("traffic", fmt::format("{} of {} arrived, {} in {}; {} lost", number(summary.done),
                                    counted(static_cast<std::int64_t>(summary.flows), "message"), size(summary.bytes),
-                                   time(result.end), number(summary.lost)));
+                                   time(result.end.count()), number(summary.lost)));
   if (summary.completion) facts.add("delay", spread(*summary.completion, time) + " until the last byte is in");
   if (summary.waiting)
-    facts.add("waiting",
-              fmt::format("mean {}, {} beyond alone", time(summary.waiting_mean), spread(*summary.waiting, time)));
+    facts.add("waiting", fmt::format("mean {}, {} beyond alone", time(summary.waiting_mean.count()),
+                                     spread(*summary.waiting, time)));
   if (summary.done > 0) facts.add("goodput", fmt::format("{} in all", brief(Bandwidth(summary.goodput))));
   facts.add("packets",
             fmt::format("{} data, which nobody acknowledges or sends again", number(result.counters.data_sent)));
@@ -120,12 +120,12 @@ std::string facts_text(const RunResult& result, const SimSummary& summary, std::
   }
   if (result.sample_interval > result.sample_asked)
     facts.add("samples", fmt::format("every {} instead of {}, of which there were too many to keep",
-                                     time(result.sample_interval), time(result.sample_asked)));
+                                     time(result.sample_interval.count()), time(result.sample_asked.count())));
   if (result.capture_end != schedule::kNotYet)
     facts.add("capture",
               fmt::format(
                   "ends at {}, when there was no room for more: capture fewer links, or end the run with --limit time",
-                  time(result.capture_end)));
+                  time(result.capture_end.count())));
   facts.add("digest",
             fmt::format("{:016x} (seed {}, {} packet-hops)", result.digest, result.seed, number(count.packet_hops)));
   return facts.text(width, colour);
@@ -144,8 +144,9 @@ std::string pauses_text(const RunResult& result, std::size_t most, std::size_t w
   Table table({{"longest paused"}, {"pauses", true}, {"paused", true}, {"of the run", true}});
   for (std::size_t i = 0; i < shown; ++i) {
     const LinkRecord& link = *paused[i];
-    table.add({fmt::format("{} to {}", link.from, link.to), number(link.pauses), brief(Duration(link.paused)),
-               percent(static_cast<double>(link.paused) / static_cast<double>(std::max<std::int64_t>(1, result.end)))});
+    table.add({fmt::format("{} to {}", link.from, link.to), number(link.pauses), brief(link.paused),
+               percent(static_cast<double>(link.paused.count()) /
+                       static_cast<double>(std::max<std::int64_t>(1, result.end.count())))});
   }
   std::string text = "\n" + table.text(width, colour);
   if (shown < paused.size())
@@ -155,7 +156,7 @@ std::string pauses_text(const RunResult& result, std::size_t most, std::size_t w
 
 // Of the flows that are wanted, `all` of them with those that have not begun; goodput over `time`.
 template <class Wanted>
-SimSummary summarise_flows(const RunResult& result, const Wanted& wanted, std::uint64_t all, std::int64_t time) {
+SimSummary summarise_flows(const RunResult& result, const Wanted& wanted, std::uint64_t all, Duration time) {
   SimSummary summary;
   std::vector<std::int64_t> times;
   std::vector<std::int64_t> slowdowns;
@@ -170,13 +171,13 @@ SimSummary summarise_flows(const RunResult& result, const Wanted& wanted, std::u
       summary.lost += flow.unanswered && result.stopped_by.empty();
       continue;
     }
-    times.push_back(completion_time(flow));
-    if (flow.unanswered && flow.unloaded > 0) {
-      waits.push_back(times.back() - flow.unloaded);
+    times.push_back(completion_time(flow).count());
+    if (flow.unanswered && flow.unloaded > Duration(0)) {
+      waits.push_back(times.back() - flow.unloaded.count());
       waited += static_cast<double>(waits.back());
     }
     if (const auto slow = slowdown(flow)) slowdowns.push_back(*slow);
-    const std::int64_t rate = goodput(flow.bytes, times.back());
+    const std::int64_t rate = goodput(flow.bytes, Duration(times.back()));
     summary.flow_goodput_min = summary.done == 0 ? rate : std::min(summary.flow_goodput_min, rate);
     rates += static_cast<double>(rate);
     summary.bytes += flow.bytes;
@@ -188,7 +189,8 @@ SimSummary summarise_flows(const RunResult& result, const Wanted& wanted, std::u
     summary.goodput = goodput(summary.bytes, time);
     summary.flow_goodput_mean = static_cast<std::int64_t>(rates / static_cast<double>(summary.done));
   }
-  if (!waits.empty()) summary.waiting_mean = static_cast<std::int64_t>(waited / static_cast<double>(waits.size()));
+  if (!waits.empty())
+    summary.waiting_mean = Duration(static_cast<std::int64_t>(waited / static_cast<double>(waits.size())));
   summary.waiting = quantiles(std::move(waits));
   summary.completion = quantiles(std::move(times));
   summary.slowdown = quantiles(std::move(slowdowns));
@@ -208,32 +210,32 @@ std::optional<Quantiles> quantiles(std::vector<std::int64_t> values) {
 
 bool is_done(const FlowRecord& flow) { return done_at(flow) != schedule::kNotYet; }
 
-std::int64_t done_at(const FlowRecord& flow) { return flow.unanswered ? flow.received : flow.sent; }
+Duration done_at(const FlowRecord& flow) { return flow.unanswered ? flow.received : flow.sent; }
 
-std::int64_t completion_time(const FlowRecord& flow) { return done_at(flow) - flow.start; }
+Duration completion_time(const FlowRecord& flow) { return done_at(flow) - flow.start; }
 
 std::optional<std::int64_t> slowdown(const FlowRecord& flow) {
-  if (!is_done(flow) || flow.unloaded <= 0) return std::nullopt;
-  return static_cast<std::int64_t>(static_cast<double>(completion_time(flow)) * 1000 /
-                                   static_cast<double>(flow.unloaded));
+  if (!is_done(flow) || flow.unloaded <= Duration(0)) return std::nullopt;
+  return static_cast<std::int64_t>(static_cast<double>(completion_time(flow).count()) * 1000 /
+                                   static_cast<double>(flow.unloaded.count()));
 }
 
-std::int64_t goodput(std::uint64_t bytes, std::int64_t time) {
+std::int64_t goodput(std::uint64_t bytes, Duration time) {
   return static_cast<std::int64_t>(static_cast<double>(bytes) * 8 * kPsPerSecond /
-                                   static_cast<double>(std::max<std::int64_t>(1, time)));
+                                   static_cast<double>(std::max<std::int64_t>(1, time.count())));
 }
 
-double utilisation(std::uint64_t bytes, std::int64_t rate, std::int64_t time) {
-  if (rate <= 0 || time <= 0) return 0;
-  return static_cast<double>(bytes) * 8 * kPsPerSecond / static_cast<double>(rate) / static_cast<double>(time);
+double utilisation(std::uint64_t bytes, std::int64_t rate, Duration time) {
+  if (rate <= 0 || time <= Duration(0)) return 0;
+  return static_cast<double>(bytes) * 8 * kPsPerSecond / static_cast<double>(rate) / static_cast<double>(time.count());
 }
 
-double utilisation(const LinkRecord& link, std::int64_t end) {
+double utilisation(const LinkRecord& link, Duration end) {
   return utilisation(link.bytes, link.rate, std::max(end, link.until));
 }
 
-std::int64_t mean_wait(const LinkRecord& link) {
-  return link.packets == 0 ? 0 : link.waited / static_cast<std::int64_t>(link.packets);
+Duration mean_wait(const LinkRecord& link) {
+  return link.packets == 0 ? Duration(0) : link.waited / static_cast<std::int64_t>(link.packets);
 }
 
 SimSummary summarise(const RunResult& result) {
@@ -258,7 +260,7 @@ std::string trouble_of(const RunResult& result, const SimSummary& summary) {
 std::vector<StreamSummary> summarise_streams(const RunResult& result) {
   std::vector<StreamSummary> streams;
   for (std::uint32_t i = 0; i < result.streams.size(); ++i) {
-    StreamSummary& each = streams.emplace_back(StreamSummary{result.streams[i], 0, {}});
+    StreamSummary& each = streams.emplace_back(StreamSummary{result.streams[i], Duration(0), {}});
     for (const FlowRecord& flow : result.flows)
       if (flow.stream == i) each.end = std::max({each.end, flow.sent, flow.received});
     const std::uint64_t all = result.streams[i].flows;
@@ -288,7 +290,7 @@ std::string links_text(const RunResult& result, std::size_t most, std::size_t wi
     std::vector<std::string> row = {fmt::format("{} to {}", link.from, link.to), percent(utilisation(link, result.end)),
                                     size(link.bytes)};
     if (has_packets(result))
-      for (std::string each : {brief(Duration(mean_wait(link))), brief(Bytes(link.peak_bytes)), number(link.marked),
+      for (std::string each : {brief(mean_wait(link)), brief(Bytes(link.peak_bytes)), number(link.marked),
                                number(link.trimmed), number(link.dropped)})
         row.push_back(std::move(each));
     if (faults) row.push_back(number(link.lost));
@@ -323,7 +325,7 @@ std::string slowest_text(const RunResult& result, std::size_t most,
   for (const FlowRecord* flow : flows) {
     const auto slow = slowdown(*flow);
     table.add({fmt::format("{} to {}", name(flow->source), name(flow->destination)), size(flow->bytes),
-               brief(Duration(flow->start)), is_done(*flow) ? brief(Duration(completion_time(*flow))) : "not done",
+               brief(flow->start), is_done(*flow) ? brief(completion_time(*flow)) : "not done",
                slow ? thousandths(*slow) : "-"});
   }
   return "\n" + table.text(width, colour);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/units.hpp"
 #include "schedule/result.hpp"
 
 namespace weft::report {
@@ -29,10 +30,10 @@ struct SimSummary {
   std::size_t unanswered = 0;  // messages that nobody acknowledges or repeats
   std::size_t lost = 0;        // of those: the run ended by itself, and they did not arrive
   std::uint64_t bytes = 0;     // of those that are done
-  std::optional<Quantiles> completion;  // ps, likewise
+  std::optional<Quantiles> completion;  // of picoseconds, likewise
   std::optional<Quantiles> slowdown;    // thousandths of the time the flow takes alone
-  std::optional<Quantiles> waiting;     // ps: of unanswered ones that arrived, beyond the time they take alone
-  std::int64_t waiting_mean = 0;
+  std::optional<Quantiles> waiting;  // of picoseconds: of unanswered ones that arrived, beyond the time they take alone
+  Duration waiting_mean = {};
   std::int64_t goodput = 0;  // bit/s, of all together until the last was done or given up
   std::int64_t flow_goodput_min = 0;
   std::int64_t flow_goodput_mean = 0;
@@ -43,8 +44,8 @@ SimSummary summarise(const schedule::RunResult& result);
 // One of several streams of a run.
 struct StreamSummary {
   schedule::StreamRecord record;
-  std::int64_t end = 0;  // ps: the last of its flows was done
-  SimSummary summary;    // of its flows; goodput until `end`
+  Duration end = {};   // the last of its flows was done
+  SimSummary summary;  // of its flows; goodput until `end`
 };
 std::vector<StreamSummary> summarise_streams(const schedule::RunResult& result);
 
@@ -53,13 +54,13 @@ std::string trouble_of(const schedule::RunResult& result, const SimSummary& summ
 
 // What a record of a flow or link implies.
 bool is_done(const schedule::FlowRecord& flow);
-std::int64_t done_at(const schedule::FlowRecord& flow);                         // when it was done; kNotYet
-std::int64_t completion_time(const schedule::FlowRecord& flow);                 // ps, of a flow that is done
-std::optional<std::int64_t> slowdown(const schedule::FlowRecord& flow);         // thousandths
-std::int64_t goodput(std::uint64_t bytes, std::int64_t time);                   // bit/s
-double utilisation(std::uint64_t bytes, std::int64_t rate, std::int64_t time);  // 0..1
-double utilisation(const schedule::LinkRecord& link, std::int64_t end);         // until a run's end
-std::int64_t mean_wait(const schedule::LinkRecord& link);                       // ps per packet
+Duration done_at(const schedule::FlowRecord& flow);                         // when it was done; kNotYet
+Duration completion_time(const schedule::FlowRecord& flow);                 // of a flow that is done
+std::optional<std::int64_t> slowdown(const schedule::FlowRecord& flow);     // thousandths
+std::int64_t goodput(std::uint64_t bytes, Duration time);                   // bit/s
+double utilisation(std::uint64_t bytes, std::int64_t rate, Duration time);  // 0..1
+double utilisation(const schedule::LinkRecord& link, Duration end);         // until a run's end
+Duration mean_wait(const schedule::LinkRecord& link);                       // per packet
 
 // The busiest `most` of the links; 0: all.
 std::string links_text(const schedule::RunResult& result, std::size_t most, std::size_t width, bool colour);

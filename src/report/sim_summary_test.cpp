@@ -46,7 +46,7 @@ TEST(SimSummary, MessagesThatNobodyAnswersAreDoneWhenTheyArrive) {
   EXPECT_EQ(summary.done, 2u);
   EXPECT_EQ(summary.completion->max, 39'000'000);
   EXPECT_EQ(summary.waiting->max, 19'000'000);
-  EXPECT_EQ(summary.waiting_mean, (19'000'000 + 4'000'000) / 2);
+  EXPECT_EQ(summary.waiting_mean.count(), (19'000'000 + 4'000'000) / 2);
   const std::string text = summary_text(result, summary, 1, 80, false);
   EXPECT_NE(text.find("2 of 4 messages arrived"), std::string::npos) << text;
   EXPECT_NE(text.find("; 2 lost"), std::string::npos) << text;
@@ -59,15 +59,15 @@ TEST(SimSummary, ALinkThatIsBusyBehindTheEndIsUsedUntilThen) {
   RunResult result = sample_result();
   result.links[0].until = result.end;
   EXPECT_DOUBLE_EQ(utilisation(result.links[0], result.end), 0.8);
-  result.links[0].until = 2 * result.end;
+  result.links[0].until = Duration(2 * result.end.count());
   EXPECT_DOUBLE_EQ(utilisation(result.links[0], result.end), 0.4);
 }
 
 TEST(SimSummary, WhatWasNotKeptIsSaid) {
   RunResult result = sample_result();
-  result.sample_asked = 1'000'000;
-  result.sample_interval = 4'000'000;
-  result.capture_end = 30'000'000;
+  result.sample_asked = Duration(1'000'000);
+  result.sample_interval = Duration(4'000'000);
+  result.capture_end = Duration(30'000'000);
   const std::string text = summary_text(result, summarise(result), 1, 80, false);
   EXPECT_NE(text.find("samples        every 4us instead of 1us"), std::string::npos) << text;
   EXPECT_NE(text.find("capture        ends at 30us"), std::string::npos) << text;
@@ -119,9 +119,9 @@ TEST(SimSummary, WhoWasPausedIsToldLongestFirst) {
   result.counters.pauses = 5;
   result.counters.headroom_drops = 7;
   result.links[0].pauses = 2;
-  result.links[0].paused = 6'000'000;
+  result.links[0].paused = Duration(6'000'000);
   result.links[1].pauses = 3;
-  result.links[1].paused = 30'000'000;
+  result.links[1].paused = Duration(30'000'000);
   const std::string text = summary_text(result, summarise(result), 10, 80, false);
   EXPECT_NE(text.find("5 pauses; dropped 7 beyond the headroom, 0 by the watchdog"), std::string::npos) << text;
   EXPECT_LT(text.find("spine1 to leaf2       3    30us       50.0%"),
@@ -131,7 +131,7 @@ TEST(SimSummary, WhoWasPausedIsToldLongestFirst) {
 
 TEST(SimSummary, FailuresComeFirstAndTailsSayWhose) {
   RunResult result = sample_result();
-  result.end = 600'000'000;  // when the last one gave up
+  result.end = Duration(600'000'000);  // when the last one gave up
   const SimSummary summary = summarise(result);
   EXPECT_EQ(summary.failed, 1u);
   EXPECT_EQ(summary.goodput, 40'000'000'000) << "3 MB in all of the 600 us";
@@ -177,7 +177,7 @@ TEST(SimSummary, AStreamCountsItsOwnFlowsToo) {
   EXPECT_EQ(streams[0].summary.flows, 6u);
   EXPECT_EQ(streams[1].summary.flows, 2u);
   EXPECT_EQ(streams[1].summary.done, 0u);
-  EXPECT_EQ(streams[0].end, result.end);
+  EXPECT_EQ(streams[0].end.count(), result.end.count());
 }
 
 TEST(SimSummary, WhatFaultsTookIsNotCalledDropped) {
@@ -221,21 +221,21 @@ TEST(SimSummary, APartialResultSaysSoFirst) {
 // Of what never ended nobody knows when it would have: the run's end is the least that it took.
 TEST(SimSummary, AStreamEndsWithItsLastFlowOrWithTheRun) {
   RunResult result = sample_result();
-  result.end = 100'000'000;
+  result.end = Duration(100'000'000);
   result.flows[2].stream = result.flows[3].stream = 1;
   result.streams.resize(2);
   result.streams[0].flows = result.streams[1].flows = 2;
   std::vector<StreamSummary> streams = summarise_streams(result);
   ASSERT_EQ(streams.size(), 2u);
   EXPECT_EQ(streams[0].summary.done, 2u);
-  EXPECT_EQ(streams[0].end, 60'000'000);
+  EXPECT_EQ(streams[0].end.count(), 60'000'000);
   EXPECT_EQ(streams[0].summary.goodput, 2 * 8 * INT64_C(1'000'000'000'000) / 60);  // 2 MB in 60 us
   EXPECT_EQ(streams[1].summary.done, 1u);
-  EXPECT_EQ(streams[1].end, 100'000'000);
+  EXPECT_EQ(streams[1].end.count(), 100'000'000);
   EXPECT_EQ(streams[1].summary.goodput, INT64_C(80'000'000'000));  // 1 MB in 100 us
-  result.flows[3].sent = result.flows[3].received = 90'000'000;
+  result.flows[3].sent = result.flows[3].received = Duration(90'000'000);
   streams = summarise_streams(result);
-  EXPECT_EQ(streams[1].end, 90'000'000);
+  EXPECT_EQ(streams[1].end.count(), 90'000'000);
 }
 
 }  // namespace

@@ -37,8 +37,8 @@ std::string streams_text(const std::vector<StreamSummary>& streams, std::size_t 
     };
     Cells who = {each.record.name, each.record.transport};
     if (services) who.push_back(in_service(each) ? each.record.service : "-");
-    const std::string end = summary.done == summary.flows ? brief(Duration(each.end))
-                                                          : fmt::format("{} of {}", summary.done, summary.flows);
+    const std::string end =
+        summary.done == summary.flows ? brief(each.end) : fmt::format("{} of {}", summary.done, summary.flows);
     const Cells speed = {
         time(&Quantiles::p50), time(&Quantiles::p99),
         summary.slowdown ? fmt::format("{:.2f}", static_cast<double>(summary.slowdown->p99) / 1000) : "-",

@@ -16,7 +16,7 @@ StreamSummary stream(const std::string& name, const std::string& transport, cons
   each.record.transport = transport;
   each.record.service = service;
   each.record.data_resent = 1'234'567;
-  each.end = 123'400'000;
+  each.end = Duration(123'400'000);
   each.summary.flows = 10'240;
   each.summary.done = 10'239;
   each.summary.completion = Quantiles{101'000'000, 122'000'000, 123'000'000, 123'400'000};

@@ -47,7 +47,8 @@ std::string packets(double mean) {
 std::string all_done(const Variant& variant) {
   const auto lost = mean(variant, [](const ComparedRun& run) { return run.summary.lost; });
   if (lost > 0) return packets(lost) + " lost";
-  return brief(Duration(static_cast<std::int64_t>(mean(variant, [](const ComparedRun& run) { return run.end; }))));
+  return brief(
+      Duration(static_cast<std::int64_t>(mean(variant, [](const ComparedRun& run) { return run.end.count(); }))));
 }
 
 std::string goodput(const Variant& variant) {

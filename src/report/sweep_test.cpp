@@ -16,10 +16,10 @@ namespace {
 ComparedRun run_of(std::uint64_t seed, std::int64_t microseconds) {
   ComparedRun run;
   run.seed = seed;
-  run.end = microseconds * 1'000'000;
+  run.end = Duration(microseconds * 1'000'000);
   run.digest = static_cast<std::uint64_t>(microseconds);
   run.summary.flows = run.summary.done = 8;
-  run.summary.completion = Quantiles{run.end / 2, run.end, run.end, run.end};
+  run.summary.completion = Quantiles{(run.end / 2).count(), run.end.count(), run.end.count(), run.end.count()};
   run.summary.slowdown = Quantiles{1000, 1500, 1500, 2345};
   run.summary.goodput = 400'000'000'000;
   return run;
@@ -229,7 +229,7 @@ RC_GTEST_PROP(SweptRun, ComesBackAsItWas, ()) {
   ComparedRun& run = swept.run;
   run.seed = *rc::gen::arbitrary<std::uint64_t>();
   run.digest = *rc::gen::arbitrary<std::uint64_t>();
-  run.end = *rc::gen::inRange<std::int64_t>(0, INT64_MAX);
+  run.end = Duration(*rc::gen::inRange<std::int64_t>(0, INT64_MAX));
   run.trimmed = *rc::gen::arbitrary<std::uint64_t>();
   run.resent = *rc::gen::arbitrary<std::uint64_t>();
   run.dropped = *rc::gen::arbitrary<std::uint64_t>();

@@ -92,7 +92,7 @@ std::vector<CollectiveRow> read_collectives(Reader& reader) {
     row.bytes = each.count("bytes");
     row.ranks = static_cast<std::uint32_t>(each.count("ranks"));
     row.parts = each.at("parts") == Json(true);
-    row.time = each.whole("time_ps");
+    row.time = Duration(each.whole("time_ps"));
     row.bus_over = each.whole("bus_over");
     row.bus_under = each.whole("bus_under");
     row.algorithm = each.text("algorithm");
@@ -132,9 +132,9 @@ std::optional<schedule::TrainingRow> read_training(Reader& reader) {
 }  // namespace
 
 Json collective_json(const CollectiveRow& row) {
-  return {{"operation", row.operation}, {"bytes", row.bytes},         {"ranks", row.ranks},
-          {"parts", row.parts},         {"time_ps", row.time},        {"busbw_GBps", row.bus_bandwidth()},
-          {"bus_over", row.bus_over},   {"bus_under", row.bus_under}, {"algorithm", row.algorithm},
+  return {{"operation", row.operation}, {"bytes", row.bytes},          {"ranks", row.ranks},
+          {"parts", row.parts},         {"time_ps", row.time.count()}, {"busbw_GBps", row.bus_bandwidth()},
+          {"bus_over", row.bus_over},   {"bus_under", row.bus_under},  {"algorithm", row.algorithm},
           {"protocol", row.protocol},   {"executor", row.executor}};
 }
 
@@ -144,7 +144,7 @@ Json run_json(const ComparedRun& run) {
                  {"flows", summary.flows},
                  {"flows_done", summary.done},
                  {"flows_lost", summary.lost},
-                 {"end_ps", run.end},
+                 {"end_ps", run.end.count()},
                  {"fct_p50_ps", time_json(summary.completion, &Quantiles::p50)},
                  {"fct_p99_ps", time_json(summary.completion, &Quantiles::p99)},
                  {"fct_p999_ps", time_json(summary.completion, &Quantiles::p999)},
@@ -200,7 +200,7 @@ std::optional<SweptRun> read_swept_run(std::string_view line) {
   swept.inputs = reader.hash("inputs");
   ComparedRun& run = swept.run;
   run.seed = reader.count("seed");
-  run.end = reader.whole("end_ps");
+  run.end = Duration(reader.whole("end_ps"));
   run.digest = reader.hash("digest");
   run.trimmed = reader.count("trimmed");
   run.resent = reader.count("resent");

@@ -15,9 +15,9 @@ inline Variant variant(const std::string& label, const std::vector<std::int64_t>
   for (const std::int64_t us : microseconds_to_end) {
     ComparedRun run;
     run.seed = v.runs.size() + 1;
-    run.end = us * 1'000'000;
+    run.end = Duration(us * 1'000'000);
     run.digest = static_cast<std::uint64_t>(us);
-    run.summary.completion = Quantiles{run.end / 2, run.end, run.end, run.end};
+    run.summary.completion = Quantiles{(run.end / 2).count(), run.end.count(), run.end.count(), run.end.count()};
     run.summary.slowdown = Quantiles{1000, 1500, 1500, 2000};
     v.runs.push_back(run);
   }

@@ -69,14 +69,14 @@ class Events {
 using RankName = std::function<std::string(std::uint32_t)>;
 
 std::int64_t end_of(const FlowRecord& flow, std::int64_t run_end) {
-  return std::max(flow.start, is_done(flow) ? done_at(flow) : run_end);
+  return std::max(flow.start.count(), is_done(flow) ? done_at(flow).count() : run_end);
 }
 
 // The last moment anything in the run has to do with; flows that are not done are drawn until then.
 std::int64_t last_moment(const RunResult& result) {
-  std::int64_t last = result.end;
-  for (const FlowRecord& flow : result.flows) last = std::max({last, flow.start, flow.received});
-  for (const LinkSample& sample : result.samples) last = std::max(last, sample.time);
+  std::int64_t last = result.end.count();
+  for (const FlowRecord& flow : result.flows) last = std::max({last, flow.start.count(), flow.received.count()});
+  for (const LinkSample& sample : result.samples) last = std::max(last, sample.time.count());
   return last;
 }
 
@@ -137,13 +137,13 @@ void write_flows(const RunResult& result, const RankName& rank_name, Events& eve
     }
     const std::int64_t end = end_of(flow, run_end);
     const std::uint64_t known = tracks.behind();
-    const std::uint64_t track = tracks.take(flow.start, end);
+    const std::uint64_t track = tracks.take(flow.start.count(), end);
     if (track == known) {
       const std::string sender = rank_name(flow.source);
       events.name_track(kFlowsProcess, track,
                         track == sender_track ? sender : fmt::format("{} ({})", sender, track - sender_track + 1));
     }
-    events.slice(track, "to " + rank_name(flow.destination), flow.start, end, arguments_of(flow, rank_name));
+    events.slice(track, "to " + rank_name(flow.destination), flow.start.count(), end, arguments_of(flow, rank_name));
   }
 }
 
@@ -160,9 +160,9 @@ void write_links(const RunInfo& info, const RunResult& result, Events& events) {
   for (const LinkSample& sample : result.samples) {
     std::int64_t& until = shown_until[sample.link];
     // Intervals in which nothing happened are left out of the samples; the counter falls to zero there.
-    if (until != kNever && until < sample.time) count(sample.link, until, 0, 0);
-    until = sample.time + info.sample_interval;
-    count(sample.link, sample.time, sample.peak_bytes,
+    if (until != kNever && until < sample.time.count()) count(sample.link, until, 0, 0);
+    until = (sample.time + info.sample_interval).count();
+    count(sample.link, sample.time.count(), sample.peak_bytes,
           utilisation(sample.bytes, result.links[sample.link].rate, info.sample_interval));
   }
   for (std::uint32_t link = 0; link < shown_until.size(); ++link)
@@ -172,8 +172,9 @@ void write_links(const RunInfo& info, const RunResult& result, Events& events) {
     if (sample.dropped + sample.lost == 0) continue;
     if (!named[sample.link]) events.name_track(kLinksProcess, sample.link + 1, label(sample.link));
     named[sample.link] = true;
-    if (sample.dropped > 0) events.instant(sample.link + 1, fmt::format("{} dropped", sample.dropped), sample.time);
-    if (sample.lost > 0) events.instant(sample.link + 1, fmt::format("{} lost", sample.lost), sample.time);
+    if (sample.dropped > 0)
+      events.instant(sample.link + 1, fmt::format("{} dropped", sample.dropped), sample.time.count());
+    if (sample.lost > 0) events.instant(sample.link + 1, fmt::format("{} lost", sample.lost), sample.time.count());
   }
 }
 

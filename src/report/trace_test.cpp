@@ -18,7 +18,7 @@ using schedule::RunResult;
 nlohmann::json trace_of(const RunResult& result) {
   std::ostringstream out;
   RunInfo info;
-  info.sample_interval = 1'000'000;
+  info.sample_interval = Duration(1'000'000);
   write_trace(
       info, result, [](std::uint32_t rank) { return fmt::format("s0/gpu\"{}", rank); }, out);
   return nlohmann::json::parse(out.str());
@@ -99,8 +99,8 @@ RC_GTEST_PROP(Trace, SlicesNeverOverlapOnATrack, ()) {
     const auto start = *rc::gen::inRange<std::int64_t>(0, 1000) * 1'000'000;
     const auto length = *rc::gen::inRange<std::int64_t>(0, 300) * 1'000'000;
     const bool done = *rc::gen::arbitrary<bool>();
-    result.flows.push_back(
-        {*rc::gen::inRange<std::uint32_t>(0, 4), 9, 1, start, done ? start + length : schedule::kNotYet, -1, 1});
+    result.flows.push_back({*rc::gen::inRange<std::uint32_t>(0, 4), 9, 1, Duration(start),
+                            Duration(done ? start + length : schedule::kNotYet.count()), Duration(-1), Duration(1)});
   }
   const nlohmann::json trace = trace_of(result);
   expect_readable(trace);

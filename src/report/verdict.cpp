@@ -18,7 +18,7 @@ constexpr double kTie = 1.005;  // a lead that would be printed as 1.00x
 std::int64_t p99(const SimSummary& summary) { return summary.completion ? summary.completion->p99 : 0; }
 
 std::int64_t measured(const ComparedRun& run, Measure measure) {
-  return measure == Measure::completion ? p99(run.summary) : run.end;
+  return measure == Measure::completion ? p99(run.summary) : run.end.count();
 }
 
 double measured(const Variant& variant, Measure measure) {
@@ -254,7 +254,7 @@ std::string stream_sentence(const std::vector<Variant>& variants, std::size_t st
     const auto lost = [&](const ComparedRun& run) { return run.streams[stream].summary.lost > 0; };
     if (!is_finished(variant) || std::any_of(variant.runs.begin(), variant.runs.end(), lost)) continue;
     const auto time = [&](const ComparedRun& run) {
-      return open_loop ? p99(run.streams[stream].summary) : run.streams[stream].end;
+      return open_loop ? p99(run.streams[stream].summary) : run.streams[stream].end.count();
     };
     times.emplace_back(mean(variant, time), &variant);
   }
@@ -304,8 +304,8 @@ std::string_view title_of(Measure measure) {
 Spread spread_of(const Variant& variant, Measure measure) {
   Spread spread;
   for (const ComparedRun& run : variant.runs) {
-    spread.least = std::min(spread.least, measured(run, measure));
-    spread.most = std::max(spread.most, measured(run, measure));
+    spread.least = Duration(std::min(spread.least.count(), measured(run, measure)));
+    spread.most = Duration(std::max(spread.most.count(), measured(run, measure)));
   }
   return spread;
 }

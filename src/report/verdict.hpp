@@ -20,7 +20,7 @@ namespace weft::report {
 
 struct ComparedRun {
   std::uint64_t seed = 0;
-  std::int64_t end = 0;  // ps: everything was done; of collectives, what their largest sizes take; of training, a step
+  Duration end = {};  // everything was done; of collectives, what their largest sizes take; of training, a step
   std::uint64_t digest = 0;
   std::uint64_t trimmed = 0;
   std::uint64_t sent = 0;  // packets of data, without those that were sent again
@@ -69,9 +69,9 @@ enum class Measure : std::uint8_t {
 Measure measure_of(const std::vector<Variant>& variants);
 std::string_view title_of(Measure measure);  // in tables and sentences
 
-struct Spread {  // ps
-  std::int64_t least = INT64_MAX;
-  std::int64_t most = INT64_MIN;
+struct Spread {
+  Duration least{INT64_MAX};
+  Duration most{INT64_MIN};
 };
 Spread spread_of(const Variant& variant, Measure measure);
 

@@ -103,7 +103,7 @@ Variant open_loop(const std::string& label, const std::vector<std::int64_t>& mic
   Variant v = variant(label, microseconds);
   v.info.open_loop = true;
   for (ComparedRun& run : v.runs) {
-    run.end = 200'000'000;  // whatever the network is like
+    run.end = Duration(200'000'000);  // whatever the network is like
     run.summary.slowdown = Quantiles{1000, slowdown, slowdown, slowdown};
   }
   return v;
@@ -143,9 +143,8 @@ TEST(Verdict, TrafficOfAnotherNumberOfNodesIsNotCompared) {
   variants[1].info.offered = {8, 64, {}};
   variants[2].info.offered = {9, 128, {}};
   EXPECT_FALSE(judge(variants).winner);
-  EXPECT_EQ(
-      judge(variants).sentence,
-      "none is best, for they differ in their traffic: it is of 32 to 128 GPUs, and --gpus 32 makes it the same");
+  EXPECT_EQ(judge(variants).sentence,
+            "none is best, for they differ in their traffic: it is of 32 to 128 GPUs, and --gpus 32 makes it the same");
   for (Variant& each : variants) each.info.offered.nodes = 32;
   EXPECT_FALSE(judge(variants).winner);
   EXPECT_TRUE(judge(variants).sentence.ends_with(": --pattern or --stream makes it the same"));
@@ -193,7 +192,7 @@ TEST(Verdict, AStreamWhoseFlowsBeginAtTheirTimesIsJudgedByThem) {
     StreamSummary stream;
     stream.record.name = "storage";
     stream.record.open_loop = true;
-    stream.end = 100;
+    stream.end = Duration(100);
     stream.summary.completion = Quantiles{1'000'000, i == 0 ? 40'000'000 : 20'000'000, 50'000'000, 50'000'000};
     stream.summary.slowdown = Quantiles{1000, i == 0 ? 2000 : 4000, 5000, 5000};
     variants[i].runs[0].streams = {stream};

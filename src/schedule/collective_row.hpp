@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/units.hpp"
+
 namespace weft::schedule {
 
 struct CollectiveRow {
@@ -14,7 +16,7 @@ struct CollectiveRow {
   bool parts = false;  // the count column is of a rank's part
   bool reduces = false;
   std::int64_t root = -1;
-  std::int64_t time = 0;      // ps
+  Duration time = {};
   std::int64_t bus_over = 1;  // busbw = algbw x over / under
   std::int64_t bus_under = 1;
   std::string algorithm;
@@ -43,7 +45,7 @@ struct CollectiveRow {
   std::uint64_t size() const { return parts ? count() * 4 * ranks : count() * 4; }
   // GB/s
   double algorithm_bandwidth() const {
-    return time == 0 ? 0 : static_cast<double>(size()) * 1e3 / static_cast<double>(time);
+    return time == Duration(0) ? 0 : static_cast<double>(size()) * 1e3 / static_cast<double>(time.count());
   }
   double bus_bandwidth() const {
     return algorithm_bandwidth() * static_cast<double>(bus_over) / static_cast<double>(bus_under);

@@ -35,7 +35,7 @@ struct Step {
   Instruction own;               // tags below 2^48; peer kItself: the rank itself
 
   static Step run(std::uint32_t part) { return {part, {}}; }
-  static Step compute(std::int64_t time) { return {kNoPart, Instruction::pause(time)}; }
+  static Step compute(Duration time) { return {kNoPart, Instruction::pause(time)}; }
   static Step record(std::uint64_t event) {
     Step made{kNoPart, Instruction::send(kItself, 0, event)};
     made.own.detached = true;

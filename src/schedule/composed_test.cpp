@@ -13,9 +13,9 @@ namespace {
 // What they do is tested where they run (sim); here: who has how many lanes.
 TEST(Composed, EachTrackHasALaneOfItsRank) {
   auto steps = std::make_unique<WrittenSteps>(3);
-  steps->add(0, {Step::compute(5)});
-  steps->add(2, {Step::compute(6)});
-  steps->add(2, {Step::compute(7)});
+  steps->add(0, {Step::compute(Duration(5))});
+  steps->add(2, {Step::compute(Duration(6))});
+  steps->add(2, {Step::compute(Duration(7))});
   Composed composed(3, {}, std::move(steps));
   ASSERT_EQ(composed.ranks(), 3u);
   EXPECT_EQ(composed.lanes(0), 1u);
@@ -23,7 +23,7 @@ TEST(Composed, EachTrackHasALaneOfItsRank) {
   EXPECT_EQ(composed.lanes(2), 2u);
   Instruction first;
   ASSERT_TRUE(composed.next(2, 1, first));
-  EXPECT_EQ(first.time, 7);
+  EXPECT_EQ(first.time.count(), 7);
 }
 
 // Carries out the lanes of one rank, whose parts pause and send nothing but messages to the rank itself; what they
@@ -58,7 +58,7 @@ std::vector<std::int64_t> pauses_of(Composed& composed) {
         if (lane.ended) break;
         if (next.kind == Instruction::Kind::send) sent.insert(next.tag);
         if (next.kind == Instruction::Kind::recv) lane.awaited.push_back(next.tag);
-        if (next.kind == Instruction::Kind::pause) paused.push_back(next.time);
+        if (next.kind == Instruction::Kind::pause) paused.push_back(next.time.count());
         lane.waits = next.kind == Instruction::Kind::wait || next.kind == Instruction::Kind::wait_all;
       }
     }
@@ -72,11 +72,11 @@ TEST(Composed, APartBeginsWhenAllLanesOfTheOneBeforeItHaveEnded) {
   std::vector<Composed::Part> parts;
   for (const std::vector<std::int64_t>& times : {std::vector<std::int64_t>{10, 11, 12}, {20, 21}, {30, 31, 32}}) {
     auto work = std::make_unique<Script>(1);
-    for (const std::int64_t time : times) work->add(0, {Instruction::pause(time)});
+    for (const std::int64_t time : times) work->add(0, {Instruction::pause(Duration(time))});
     parts.push_back({std::move(work), {0}});
   }
   auto steps = std::make_unique<WrittenSteps>(1);
-  steps->add(0, {Step::run(0), Step::compute(15), Step::run(1), Step::run(2), Step::compute(40)});
+  steps->add(0, {Step::run(0), Step::compute(Duration(15)), Step::run(1), Step::run(2), Step::compute(Duration(40))});
   Composed composed(1, std::move(parts), std::move(steps));
   ASSERT_EQ(composed.lanes(0), 3u);
   std::vector<std::int64_t> paused = pauses_of(composed);

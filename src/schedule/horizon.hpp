@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/units.hpp"
+
 namespace weft::schedule {
 
 struct Horizon {
-  std::int64_t time = std::numeric_limits<std::int64_t>::max();  // ps: the last moment of which anything happens
+  Duration time{std::numeric_limits<std::int64_t>::max()};  // the last moment of which anything happens
   std::uint64_t events = std::numeric_limits<std::uint64_t>::max();
 };
 

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <functional>
 
+#include "base/units.hpp"
+
 namespace weft::schedule {
 
 struct Progress {
-  std::int64_t now = 0;  // ps, simulated
+  Duration now = {};  // simulated
   std::uint64_t events = 0;
   std::uint64_t delivered_bytes = 0;  // of messages that are there as a whole
   // What is there of those that are not. Looks at every receiver, so only when somebody wants to see it; may be empty.

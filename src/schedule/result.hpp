@@ -8,24 +8,25 @@
 #include <utility>
 #include <vector>
 
+#include "base/units.hpp"
 #include "schedule/timeline.hpp"
 
 namespace weft::schedule {
 
-inline constexpr std::int64_t kNotYet = -1;
+inline constexpr Duration kNotYet{-1};
 
 // One transfer between two ranks.
 struct FlowRecord {
   std::uint32_t source = 0;  // rank
   std::uint32_t destination = 0;
   std::uint64_t bytes = 0;
-  std::int64_t start = 0;           // ps
-  std::int64_t sent = kNotYet;      // the sender has the last acknowledgement
-  std::int64_t received = kNotYet;  // the receiver has the last byte
-  std::int64_t unloaded = 0;        // how long it would take alone, until `sent`
-  std::uint32_t stream = 0;         // into RunResult::streams, where there are several
-  bool unanswered = false;  // nobody acknowledges it: `sent` is when it left, and it is done when it is received
-  std::uint64_t tag = 0;    // what its send said
+  Duration start = {};
+  Duration sent = kNotYet;      // the sender has the last acknowledgement
+  Duration received = kNotYet;  // the receiver has the last byte
+  Duration unloaded = {};       // how long it would take alone, until `sent`
+  std::uint32_t stream = 0;     // into RunResult::streams, where there are several
+  bool unanswered = false;      // nobody acknowledges it: `sent` is when it left, and it is done when it is received
+  std::uint64_t tag = 0;        // what its send said
 };
 
 // One of several kinds of traffic that share the fabric.
@@ -48,20 +49,20 @@ struct LinkRecord {
   std::int64_t rate = 0;    // bit/s
   std::uint64_t bytes = 0;  // carried
   std::uint64_t packets = 0;
-  std::int64_t waited = 0;      // ps that its packets queued, summed
+  Duration waited = {};         // that its packets queued, summed
   std::int64_t peak_bytes = 0;  // longest queue
   std::uint64_t marked = 0;     // here, and not before; what was dropped here is not among them
   std::uint64_t trimmed = 0;
   std::uint64_t dropped = 0;  // queue full
   std::uint64_t pauses = 0;   // that its other end asked for
-  std::int64_t paused = 0;    // ps, of the class that was so longest
+  Duration paused = {};       // of the class that was so longest
   std::uint64_t lost = 0;     // to a fault
-  std::int64_t until = 0;     // ps: the last byte; copies that nobody waits for come behind the end of a run
+  Duration until = {};        // the last byte; copies that nobody waits for come behind the end of a run
 };
 
 // One link during one interval of --sample. Intervals in which nothing happened are left out.
 struct LinkSample {
-  std::int64_t time = 0;        // ps: start of the interval
+  Duration time = {};           // start of the interval
   std::uint32_t link = 0;       // into RunResult::links
   std::uint32_t lost = 0;       // to a fault
   std::int64_t peak_bytes = 0;  // longest queue in it
@@ -74,15 +75,15 @@ struct LinkSample {
 
 // What a fault was like over time, where parts of messages may move to other NICs.
 struct Outage {
-  std::int64_t from = 0;  // ps
-  std::int64_t to = 0;    // INT64_MAX: for good
+  Duration from = {};
+  Duration to = {};  // INT64_MAX: for good
   bool operator==(const Outage&) const = default;
 };
 
 struct Failures {
   Failures() = default;
   explicit Failures(std::vector<Outage> known) : outages(std::move(known)) {
-    std::vector<std::int64_t> cuts;
+    std::vector<Duration> cuts;
     for (const Outage& each : outages) cuts.insert(cuts.end(), {each.from, each.to});
     delivered = Timeline(std::move(cuts));
   }
@@ -90,11 +91,11 @@ struct Failures {
   std::vector<Outage> outages;  // by start; each time once, however many links it takes
   Timeline delivered;           // payload, as it came in at NICs, cut where something goes down or comes back
   std::uint64_t moved = 0;      // parts of messages that went on by another NIC
-  std::int64_t first_moved = kNotYet;
-  std::int64_t last_moved = kNotYet;
+  Duration first_moved = kNotYet;
+  Duration last_moved = kNotYet;
 
   // In any order: hosts are looked at one after the other within a window of time.
-  void note_moved(std::int64_t time) {
+  void note_moved(Duration time) {
     first_moved = first_moved == kNotYet ? time : std::min(first_moved, time);
     last_moved = std::max(last_moved, time);
   }
@@ -120,20 +121,20 @@ struct RunResult {
   std::string executor;  // "packet", "message"
   std::uint64_t seed = 0;
   std::uint64_t digest = 0;
-  std::int64_t end = 0;          // ps: the last operation or transfer was done, or given up
+  Duration end = {};             // the last operation or transfer was done, or given up
   std::string stopped_by;        // empty: everything was done; else "ctrl-c" or the limit, and the result is partial
   std::string deadlock;          // the ports that wait for each other, where the run was stopped by that
   std::uint64_t unfinished = 0;  // lanes that wait for what never came
   Counters counters;
-  std::uint64_t all_flows = 0;         // of the traffic, begun or not; 0: not known before they are drawn
-  std::vector<FlowRecord> flows;       // that have begun
-  std::vector<StreamRecord> streams;   // empty: all traffic is of one kind
-  std::vector<LinkRecord> links;       // those that carried anything, busiest first
-  std::vector<LinkSample> samples;     // by time, then link
-  std::int64_t sample_asked = 0;       // ps: interval of the samples as it was wanted; 0: none were
-  std::int64_t sample_interval = 0;    // and as it is: longer where there was no room for all
-  std::int64_t capture_end = kNotYet;  // ps: from then on there was no room for the packets of a capture
-  std::optional<Failures> failures;    // where links or switches go down
+  std::uint64_t all_flows = 0;        // of the traffic, begun or not; 0: not known before they are drawn
+  std::vector<FlowRecord> flows;      // that have begun
+  std::vector<StreamRecord> streams;  // empty: all traffic is of one kind
+  std::vector<LinkRecord> links;      // those that carried anything, busiest first
+  std::vector<LinkSample> samples;    // by time, then link
+  Duration sample_asked = {};         // interval of the samples as it was wanted; 0: none were
+  Duration sample_interval = {};      // and as it is: longer where there was no room for all
+  Duration capture_end = kNotYet;     // from then on there was no room for the packets of a capture
+  std::optional<Failures> failures;   // where links or switches go down
 };
 
 }  // namespace weft::schedule

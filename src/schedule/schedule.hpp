@@ -10,7 +10,8 @@
 //   at, pause                           hold it until a time, or for a time
 //
 // What that means is the same to every executor; they differ in how long a message is on its way, and in nothing else:
-//   - Lanes of a rank run beside each other, and so do the operations of a lane. A compute takes its time, one that names
+//   - Lanes of a rank run beside each other, and so do the operations of a lane. A compute takes its time, one that
+//   names
 //     a processor (`peer`) after those that came to it before; a copy and a reduce take what the rank's memory does.
 //   - A send is finished when its sender has the acknowledgement, and inside a scale-up domain, where nobody
 //     acknowledges, when it is there; one that is detached, when it has begun. A recv is finished when its message is
@@ -45,31 +46,33 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/units.hpp"
+
 namespace weft::schedule {
 
 inline constexpr std::uint32_t kMostOutstanding = 64;
 inline constexpr std::uint32_t kNoSignal = 0xFFFFFFFFu;
 inline constexpr std::uint32_t kItself = 0xFFFFFFFFu;  // leaves, enters: the sender's and the receiver's own NICs
-inline constexpr std::int64_t kMostLag = 0xFFFFFFFF;   // ps
+inline constexpr Duration kMostLag{0xFFFFFFFF};
 inline constexpr std::uint64_t kOneSided = ~std::uint64_t{0};  // a tag that no recv waits for
 
 struct Instruction {
   enum class Kind : std::uint8_t { send, recv, compute, copy, reduce, wait, wait_older, wait_all, at, pause };
 
   Kind kind = Kind::wait_all;
-  bool detached = false;                // send: the lane never waits for it
-  std::uint8_t stream = 0;              // send: which of several kinds of traffic it belongs to
-  bool handed = false;                  // send: to rank `leaves`, before it goes to that one's NICs
-  std::uint32_t peer = 0;               // send, recv; compute: 0, or 1 + the processor that does one at a time
-  std::uint64_t bytes = 0;              // send, copy, reduce
-  std::uint64_t tag = kOneSided;        // send, recv
-  std::int64_t time = 0;                // compute, pause: how long, at: when, send: how long it occupies the lane; ps
-  std::int64_t lag = 0;                 // send: how much later than its bytes it is there; ps
-  std::int64_t least = 0;               // send: how long it takes at least, in whole nanoseconds; ps
-  std::uint32_t leaves = kItself;       // send: by the NICs next to this rank
-  std::uint32_t enters = kItself;       // send
-  std::uint32_t back = 0;               // wait, wait_older
-  std::uint32_t when_sent = kNoSignal;  // send: fired when the sender has the last acknowledgement
+  bool detached = false;                    // send: the lane never waits for it
+  std::uint8_t stream = 0;                  // send: which of several kinds of traffic it belongs to
+  bool handed = false;                      // send: to rank `leaves`, before it goes to that one's NICs
+  std::uint32_t peer = 0;                   // send, recv; compute: 0, or 1 + the processor that does one at a time
+  std::uint64_t bytes = 0;                  // send, copy, reduce
+  std::uint64_t tag = kOneSided;            // send, recv
+  Duration time = {};                       // compute, pause: how long, at: when, send: how long it occupies the lane
+  Duration lag = {};                        // send: how much later than its bytes it is there
+  Duration least = {};                      // send: how long it takes at least, in whole nanoseconds
+  std::uint32_t leaves = kItself;           // send: by the NICs next to this rank
+  std::uint32_t enters = kItself;           // send
+  std::uint32_t back = 0;                   // wait, wait_older
+  std::uint32_t when_sent = kNoSignal;      // send: fired when the sender has the last acknowledgement
   std::uint32_t when_received = kNoSignal;  // send: fired when the receiver has the last byte
 
   static Instruction send(std::uint32_t peer, std::uint64_t bytes, std::uint64_t tag) {
@@ -80,14 +83,14 @@ struct Instruction {
   static Instruction recv(std::uint32_t peer, std::uint64_t tag) {
     return {.kind = Kind::recv, .peer = peer, .tag = tag};
   }
-  static Instruction compute(std::int64_t time) { return {.kind = Kind::compute, .time = time}; }
+  static Instruction compute(Duration time) { return {.kind = Kind::compute, .time = time}; }
   static Instruction copy(std::uint64_t bytes) { return {.kind = Kind::copy, .bytes = bytes}; }
   static Instruction reduce(std::uint64_t bytes) { return {.kind = Kind::reduce, .bytes = bytes}; }
   static Instruction wait(std::uint32_t back) { return {.kind = Kind::wait, .back = back}; }
   static Instruction wait_older(std::uint32_t than) { return {.kind = Kind::wait_older, .back = than}; }
   static Instruction wait_all() { return {.kind = Kind::wait_all}; }
-  static Instruction at(std::int64_t time) { return {.kind = Kind::at, .time = time}; }
-  static Instruction pause(std::int64_t time) { return {.kind = Kind::pause, .time = time}; }
+  static Instruction at(Duration time) { return {.kind = Kind::at, .time = time}; }
+  static Instruction pause(Duration time) { return {.kind = Kind::pause, .time = time}; }
 };
 
 // A send that a signal begins, on whatever rank.

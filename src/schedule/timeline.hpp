@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/units.hpp"
 #include "base/wide.hpp"
 
 namespace weft::schedule {
@@ -18,17 +19,17 @@ class Timeline {
   static constexpr std::size_t kIntervals = 2048;
   static constexpr std::size_t kMostCuts = 64;  // where there are more, it is not cut
 
-  Timeline() : Timeline(std::vector<std::int64_t>{}) {}
-  explicit Timeline(std::vector<std::int64_t> cuts) {
+  Timeline() : Timeline(std::vector<Duration>{}) {}
+  explicit Timeline(std::vector<Duration> cuts) {
     std::sort(cuts.begin(), cuts.end());
     cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
     stretches_.push_back({});
     if (cuts.size() > kMostCuts) return;
-    for (const std::int64_t cut : cuts)
-      if (cut > 0) stretches_.push_back({.begin = cut});
+    for (const Duration cut : cuts)
+      if (cut > Duration(0)) stretches_.push_back({.begin = cut});
   }
 
-  void add(std::int64_t time, std::uint64_t bytes) {
+  void add(Duration time, std::uint64_t bytes) {
     Stretch& stretch = *std::prev(after(time));
     stretch.add(time - stretch.begin, bytes);
   }
@@ -38,15 +39,15 @@ class Timeline {
     for (std::size_t i = 0; i < stretches_.size(); ++i) {
       const Stretch& from = other.stretches_[i];
       stretches_[i].widen_to(from.width);
-      for (const auto& [number, bytes] : from.intervals) stretches_[i].add(number * from.width, bytes);
+      for (const auto& [number, bytes] : from.intervals) stretches_[i].add(from.width * number, bytes);
     }
   }
 
   // Of [from, to); what came in an interval that is cut counts by the share of it.
-  std::uint64_t between(std::int64_t from, std::int64_t to) const {
+  std::uint64_t between(Duration from, Duration to) const {
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i < stretches_.size(); ++i) {
-      const std::int64_t end = i + 1 < stretches_.size() ? stretches_[i + 1].begin : INT64_MAX;
+      const Duration end = i + 1 < stretches_.size() ? stretches_[i + 1].begin : Duration(INT64_MAX);
       sum += stretches_[i].between(from, to, end);
     }
     return sum;
@@ -54,12 +55,12 @@ class Timeline {
 
  private:
   struct Stretch {
-    std::int64_t begin = 0;                                              // ps
-    std::int64_t width = 1 << 16;                                        // ps
+    Duration begin = {};
+    Duration width{1 << 16};
     std::vector<std::pair<std::int64_t, std::uint64_t>> intervals = {};  // by number, bytes
 
-    void add(std::int64_t since, std::uint64_t bytes) {
-      const std::int64_t number = since / width;
+    void add(Duration since, std::uint64_t bytes) {
+      const std::int64_t number = since.count() / width.count();
       if (intervals.empty() || intervals.back().first < number) {
         intervals.emplace_back(number, bytes);
       } else {
@@ -73,12 +74,12 @@ class Timeline {
       while (intervals.size() > kIntervals) widen();
     }
 
-    void widen_to(std::int64_t wanted) {
+    void widen_to(Duration wanted) {
       while (width < wanted) widen();
     }
 
     void widen() {
-      width *= 2;
+      width = width * 2;
       std::size_t kept = 0;
       for (const auto& [number, bytes] : intervals) {
         if (kept > 0 && intervals[kept - 1].first == number / 2) {
@@ -90,23 +91,24 @@ class Timeline {
       intervals.resize(kept);
     }
 
-    std::uint64_t between(std::int64_t from, std::int64_t to, std::int64_t end) const {
+    std::uint64_t between(Duration from, Duration to, Duration end) const {
       std::uint64_t sum = 0;
       for (const auto& [number, bytes] : intervals) {
-        const std::int64_t first = begin + number * width;
-        const std::int64_t last = std::min(end, first + width);
-        const std::int64_t inside = std::min(to, last) - std::max(from, first);
-        if (inside <= 0) continue;
-        sum += static_cast<std::uint64_t>(static_cast<UnsignedWide>(bytes) * static_cast<std::uint64_t>(inside) /
-                                          static_cast<std::uint64_t>(last - first));
+        const Duration first = begin + width * number;
+        const Duration last = std::min(end, first + width);
+        const Duration inside = std::min(to, last) - std::max(from, first);
+        if (inside <= Duration(0)) continue;
+        sum +=
+            static_cast<std::uint64_t>(static_cast<UnsignedWide>(bytes) * static_cast<std::uint64_t>(inside.count()) /
+                                       static_cast<std::uint64_t>((last - first).count()));
       }
       return sum;
     }
   };
 
-  std::vector<Stretch>::iterator after(std::int64_t time) {
+  std::vector<Stretch>::iterator after(Duration time) {
     return std::upper_bound(stretches_.begin(), stretches_.end(), time,
-                            [](std::int64_t t, const Stretch& each) { return t < each.begin; });
+                            [](Duration t, const Stretch& each) { return t < each.begin; });
   }
 
   std::vector<Stretch> stretches_;  // by begin, the first at 0

@@ -198,7 +198,7 @@ class TableReader {
     if (times.empty())
       row.bus_rate = *most;
     else
-      row.time = static_cast<std::int64_t>(*least * 1e6);
+      row.time = Duration(static_cast<std::int64_t>(*least * 1e6));
     out_.rows.push_back(row);
   }
 
@@ -237,7 +237,7 @@ std::optional<Measurements> read_nccl_tests(std::uint32_t source, spec::Diagnost
       const bool steady = !row.in_place || !row.out_of_place ||
                           steady_enough(static_cast<double>(row.in_place->time.count()),
                                         static_cast<double>(row.out_of_place->time.count()));
-      out.rows.push_back({static_cast<std::uint64_t>(row.bytes), best, steady});
+      out.rows.push_back({static_cast<std::uint64_t>(row.bytes), Duration(best), steady});
     }
     out.collective = table.collective;
     out.environment = table.environment;
@@ -267,9 +267,9 @@ std::optional<Measurements> load_measurements(const std::filesystem::path& file,
 
 void time_from_bus(std::vector<Measurement>& rows, Ratio factor) {
   for (Measurement& row : rows)
-    if (row.time == 0)
-      row.time = static_cast<std::int64_t>(static_cast<double>(row.bytes) * static_cast<double>(factor.over) /
-                                           static_cast<double>(factor.under) / row.bus_rate * 1e3);
+    if (row.time == Duration(0))
+      row.time = Duration(static_cast<std::int64_t>(static_cast<double>(row.bytes) * static_cast<double>(factor.over) /
+                                                    static_cast<double>(factor.under) / row.bus_rate * 1e3));
 }
 
 }  // namespace weft::truth

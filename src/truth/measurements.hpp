@@ -11,15 +11,16 @@
 #include <vector>
 
 #include "base/ranges.hpp"
+#include "base/units.hpp"
 #include "spec/diagnostics.hpp"
 
 namespace weft::truth {
 
 struct Measurement {
   std::uint64_t bytes = 0;
-  std::int64_t time = 0;  // ps; of two the smaller. 0: only the bus bandwidth was written
-  bool steady = true;     // the two differ by at most 15 %: else the row is shown and not counted
-  double bus_rate = 0;    // GB/s, where there is no time
+  Duration time = {};   // of two the smaller. 0: only the bus bandwidth was written
+  bool steady = true;   // the two differ by at most 15 %: else the row is shown and not counted
+  double bus_rate = 0;  // GB/s, where there is no time
 };
 
 struct Measurements {

@@ -36,7 +36,7 @@ TEST(Measurements, OfTwoTimesTheSmallerCountsAndABigDifferenceDoesNot) {
   ASSERT_TRUE(rows);
   ASSERT_EQ(rows->size(), 2u);
   EXPECT_EQ((*rows)[0].bytes, 8u);
-  EXPECT_EQ((*rows)[0].time, 13'500'000);
+  EXPECT_EQ((*rows)[0].time.count(), 13'500'000);
   EXPECT_TRUE((*rows)[0].steady);
   EXPECT_FALSE((*rows)[1].steady);
 }
@@ -45,7 +45,7 @@ TEST(Measurements, BandwidthWillDo) {
   MeasurementsFile file("size_bytes,algbw_GBps\n1000000,10\n");
   const auto rows = file.load();
   ASSERT_TRUE(rows);
-  EXPECT_EQ((*rows)[0].time, 100'000'000);  // 100 us
+  EXPECT_EQ((*rows)[0].time.count(), 100'000'000);  // 100 us
 }
 
 TEST(Measurements, WhatIsWrongIsSaidWithItsPlace) {
@@ -86,7 +86,7 @@ TEST(Measurements, ColumnsAreFoundByWhatTheyAreCalled) {
     ASSERT_TRUE(rows) << text << spec::render_text(file.diagnostics, false);
     ASSERT_EQ(rows->size(), 1u) << text;
     EXPECT_EQ((*rows)[0].bytes, 65536u) << text;
-    EXPECT_NEAR(static_cast<double>((*rows)[0].time), 100e6, 1) << text;
+    EXPECT_NEAR(static_cast<double>((*rows)[0].time.count()), 100e6, 1) << text;
     EXPECT_TRUE((*rows)[0].steady) << text;
   }
 }
@@ -96,7 +96,7 @@ TEST(Measurements, HeadsSayInWhichUnitTheyAre) {
     MeasurementsFile file("size_bytes,time_" + unit + "\n8,3\n");
     const auto rows = file.load();
     EXPECT_TRUE(rows) << unit << spec::render_text(file.diagnostics, false);
-    return rows ? (*rows)[0].time : 0;
+    return rows ? (*rows)[0].time.count() : 0;
   };
   EXPECT_EQ(time_of("ns"), 3'000);
   for (const char* unit : {"us", "usec", "microseconds"}) EXPECT_EQ(time_of(unit), 3'000'000) << unit;
@@ -127,9 +127,9 @@ TEST(Measurements, BusBandwidthWaitsForTheNumberOfRanks) {
   MeasurementsFile file("size_bytes,busbw_GBps\n1000000,17.5\n");
   auto rows = file.load();
   ASSERT_TRUE(rows);
-  EXPECT_EQ((*rows)[0].time, 0);
+  EXPECT_EQ((*rows)[0].time.count(), 0);
   time_from_bus(*rows, {7, 4});  // all-reduce of 8
-  EXPECT_NEAR(static_cast<double>((*rows)[0].time), 100e6, 1);
+  EXPECT_NEAR(static_cast<double>((*rows)[0].time.count()), 100e6, 1);
   MeasurementsFile both("size_bytes,time_us,algbw,busbw\n1073741824,4029,266.48,466.33\n");
   ASSERT_TRUE(both.load());
   EXPECT_EQ(both.table->ranks, 8);
@@ -146,7 +146,7 @@ TEST(Measurements, WhatNcclTestsPrintedIsATableUnderAnyName) {
   const auto rows = printed.load();
   ASSERT_TRUE(rows) << spec::render_text(printed.diagnostics, false);
   ASSERT_EQ(rows->size(), 1u);
-  EXPECT_EQ((*rows)[0].time, 57'320'000);
+  EXPECT_EQ((*rows)[0].time.count(), 57'320'000);
   EXPECT_EQ(printed.table->collective, "all_gather");
   MeasurementsFile table("# operation: all_reduce\n# NCCL_ALGO=Tree NCCL_PROTO=Simple (forced)\nsize,time\n8,3\n");
   ASSERT_TRUE(table.load());

@@ -37,8 +37,8 @@ double distance(const TruthTable& table, const Constants& constants, TruthClock&
   double sum = 0;
   for (std::size_t i = 0; i < table.rows.size(); i += stride) {
     if (!table.rows[i].steady) continue;
-    const double simulated = static_cast<double>(clock.row(table, i, constants).time);
-    sum += std::abs(std::log(simulated / static_cast<double>(table.rows[i].time)));
+    const double simulated = static_cast<double>(clock.row(table, i, constants).time.count());
+    sum += std::abs(std::log(simulated / static_cast<double>(table.rows[i].time.count())));
   }
   return sum * static_cast<double>(stride);
 }

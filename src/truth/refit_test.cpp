@@ -57,7 +57,7 @@ class Tables : public ::testing::Test {
     for (const TruthTable& table : tables)
       if (table.name == "probe")
         for (std::size_t i = 0; i < rows.size(); ++i)
-          rows[i].second = static_cast<double>(clock.row(table, i, constants).time) / 1e6;
+          rows[i].second = static_cast<double>(clock.row(table, i, constants).time.count()) / 1e6;
     std::filesystem::remove(folder_ / "probe.csv");
     std::filesystem::remove(folder_ / "probe.weft.yaml");
     return rows;
@@ -150,7 +150,7 @@ TEST_F(Tables, ThePageHasEveryRowInMicroseconds) {
   for (std::size_t i = 0; i < 2; ++i) {
     const schedule::CollectiveRow& row = verdicts[0].simulated[i];
     const double measured = i == 0 ? 12.25 : 98'765.5;
-    const double simulated = static_cast<double>(row.time) * 1e-6;
+    const double simulated = static_cast<double>(row.time.count()) * 1e-6;
     const std::string line =
         fmt::format("| {} | {:.2f} | {:.2f} | {:+.1f}% | {} {} {} |\n", i == 0 ? 1024 : 1 << 24, measured, simulated,
                     100 * (simulated - measured) / measured, row.algorithm, row.protocol, row.channels);

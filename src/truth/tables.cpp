@@ -236,7 +236,7 @@ const schedule::CollectiveRow& TruthClock::row(const TruthTable& table, std::siz
     if (table.uses(number.owner)) key.push_back(number.value);
   auto& rows = known_[{&table, std::move(key)}];
   rows.resize(table.rows.size());
-  if (rows[i].time > 0) return rows[i];
+  if (rows[i].time > Duration(0)) return rows[i];
   const collective::Stack stack = collective::make_stack(constants, table.stack);
   const collective::Generation& generation = collective::generation_of(table.team->group(0).spec.gpu.kind, constants);
   rows[i] = experiment::time_collective(*table.team, {.operation = table.job.operation,

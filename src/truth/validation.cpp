@@ -37,7 +37,7 @@ Errors BySize::all() const {
 }
 
 double error_of(const Measurement& measured, const schedule::CollectiveRow& simulated) {
-  return static_cast<double>(simulated.time - measured.time) / static_cast<double>(measured.time);
+  return static_cast<double>((simulated.time - measured.time).count()) / static_cast<double>(measured.time.count());
 }
 
 Verdict judge(const TruthTable& table, const collective::Constants& constants, TruthClock& clock) {
@@ -61,8 +61,8 @@ bool changes(const TruthTable& table, const collective::Constants& other, TruthC
   constexpr double kMuch = 0.005;
   for (std::size_t i = 0; i < kLookedAt; ++i) {
     const std::size_t row = i * (table.rows.size() - 1) / (kLookedAt - 1);
-    const auto before = static_cast<double>(clock.row(table, row, collective::constants()).time);
-    if (std::abs(static_cast<double>(clock.row(table, row, other).time) - before) > kMuch * before) return true;
+    const auto before = static_cast<double>(clock.row(table, row, collective::constants()).time.count());
+    if (std::abs(static_cast<double>(clock.row(table, row, other).time.count()) - before) > kMuch * before) return true;
   }
   return false;
 }
@@ -102,7 +102,7 @@ std::vector<Spread> spreads(const std::vector<TruthTable>& tables) {
     for (const TruthTable* each : members) {
       spread.tables.push_back(each->name);
       for (const Measurement& row : each->rows)
-        if (row.steady) by_size[row.bytes].push_back(row.time);
+        if (row.steady) by_size[row.bytes].push_back(row.time.count());
     }
     Errors apart;
     for (const auto& [bytes, times] : by_size) {

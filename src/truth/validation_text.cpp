@@ -193,7 +193,7 @@ void write_rows(Out out, const Verdict& verdict) {
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     const schedule::CollectiveRow& row = verdict.simulated[i];
     fmt::format_to(out, "| {} | {:.2f} | {:.2f} | {:+.1f}%{} | {} {} {} |\n", table.rows[i].bytes,
-                   static_cast<double>(table.rows[i].time) / 1e6, static_cast<double>(row.time) / 1e6,
+                   static_cast<double>(table.rows[i].time.count()) / 1e6, static_cast<double>(row.time.count()) / 1e6,
                    100 * error_of(table.rows[i], row), table.rows[i].steady ? "" : " *", row.algorithm, row.protocol,
                    row.channels);
   }
@@ -261,8 +261,8 @@ draw::Picture validation_plot(const Verdict& verdict) {
   plot.curves = {{"measured", {}, true}, {"simulated", {}, false}};
   for (std::size_t i = 0; i < table.rows.size(); ++i) {
     const std::uint64_t bytes = table.rows[i].bytes;
-    plot.curves[0].points.push_back({static_cast<double>(bytes), bus(bytes, table.rows[i].time)});
-    plot.curves[1].points.push_back({static_cast<double>(bytes), bus(bytes, verdict.simulated[i].time)});
+    plot.curves[0].points.push_back({static_cast<double>(bytes), bus(bytes, table.rows[i].time.count())});
+    plot.curves[1].points.push_back({static_cast<double>(bytes), bus(bytes, verdict.simulated[i].time.count())});
   }
   return draw::plot(plot);
 }

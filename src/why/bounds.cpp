@@ -16,15 +16,15 @@ using collective::Operation;
 using collective::PlanOptions;
 using collective::Team;
 
-// Bytes of the operation, as over / under of its size; parts of 0 stand for a resource that it does not need.
-struct Part {
+// Bytes of the operation, as over / under of its size; 0 stands for a resource that it does not need.
+struct Fraction {
   std::int64_t over = 0;
   std::int64_t under = 1;
 };
 
 struct Needs {
-  Part server;  // out of a server, on average over the servers
-  Part gpu;     // out of a GPU over the scale-up network, on average
+  Fraction server;  // out of a server, on average over the servers
+  Fraction gpu;     // out of a GPU over the scale-up network, on average
 };
 
 Needs needs_of(const Team& team, Operation operation, Algorithm algorithm) {
@@ -33,7 +33,7 @@ Needs needs_of(const Team& team, Operation operation, Algorithm algorithm) {
   const std::int64_t m = n / nodes;  // a server has at least so many
   const bool reduces_all = operation == Operation::all_reduce;
   const std::int64_t twice = reduces_all ? 2 : 1;
-  const Part across_tree{2 * (nodes - 1), nodes};
+  const Fraction across_tree{2 * (nodes - 1), nodes};
   switch (algorithm) {
     case Algorithm::ring:
       // A ring leaves every server once; broadcast and reduce are rings cut open.
@@ -81,7 +81,7 @@ std::pair<std::int64_t, std::int64_t> chain_of(const Team& team, Operation opera
 }
 
 // What must cross any line between two halves of the servers, one way.
-Part cut_of(const Team& team, Operation operation, Algorithm algorithm) {
+Fraction cut_of(const Team& team, Operation operation, Algorithm algorithm) {
   const std::int64_t n = team.ranks();
   if (team.nodes() < 2 || algorithm == Algorithm::collnet) return {};
   if (operation == Operation::all_to_all) return {n / 2 * (n - n / 2), n};
@@ -90,7 +90,7 @@ Part cut_of(const Team& team, Operation operation, Algorithm algorithm) {
   return {1, 1};
 }
 
-Duration time_for(Part part, std::uint64_t bytes, Bandwidth rate) {
+Duration time_for(Fraction part, std::uint64_t bytes, Bandwidth rate) {
   if (rate.count() <= 0 || part.over == 0) return Duration(0);
   const auto exact = static_cast<double>(bytes) * static_cast<double>(part.over) / static_cast<double>(part.under);
   return Duration(static_cast<std::int64_t>(exact * 8e12 / static_cast<double>(rate.count())));
@@ -123,7 +123,7 @@ Bounds bounds_of(const Team& team, const PlanOptions& options, Bandwidth bisecti
   out.latency = one_way ? Duration(0) : plan.outside * outside + plan.inside * inside;
 
   const model::ServerKind& server = team.group(0).spec;
-  const auto add = [&](Resource resource, std::string text, Part part, Bandwidth rate) {
+  const auto add = [&](Resource resource, std::string text, Fraction part, Bandwidth rate) {
     if (const Duration time = time_for(part, options.bytes, rate); time.count() > 0)
       out.bandwidths.push_back({resource, std::move(text), time});
   };

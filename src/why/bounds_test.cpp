@@ -85,11 +85,11 @@ RC_GTEST_PROP(CriticalPath, AddsUpToTheWhole, ()) {
   const auto path = critical_path(*drawn.team, drawn.plan);
   RC_PRE(path.has_value());
   // Exact where every round is run; where most are like the last, the chain may change its way once more.
-  const std::int64_t apart = std::abs(path->total() - timing.time.count());
+  const std::int64_t apart = std::abs(path->total().count() - timing.time.count());
   RC_ASSERT(apart <= (timing.plan.whole_rounds <= 8 ? 0 : timing.time.count() / 20));
   std::int64_t waited = 0;
-  for (const Breakdown::Waited& each : path->waited) waited += each.total();
-  RC_ASSERT(waited == (*path)[Resource::waiting]);
+  for (const Breakdown::Waited& each : path->waited) waited += each.total().count();
+  RC_ASSERT(waited == (*path)[Resource::waiting].count());
 }
 
 TEST(Bounds, TwoNicsOfAServerBoundARing) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/ranges.hpp"
 #include "collective/planner.hpp"
 #include "measured/hardware.hpp"
 #include "measured/text_lines.hpp"
@@ -118,15 +119,10 @@ constexpr std::array<CauseInfo, 35> kCauses = {{
      "NCCL_NCHANNELS_PER_NET_PEER=4, or more NCCL_MIN_P2P_NCHANNELS"},
 }};
 
-struct Part {
-  std::int64_t over;
-  std::int64_t under;
-};
-
 // So much of what the NICs would give.
-std::vector<Variant> nic_parts(std::initializer_list<Part> parts, std::string_view text) {
+std::vector<Variant> nic_parts(std::initializer_list<Ratio> parts, std::string_view text) {
   std::vector<Variant> out;
-  for (const Part& part : parts)
+  for (const Ratio& part : parts)
     out.push_back({.text = fmt::format("{}/{} {}", part.over, part.under, text),
                    .nic_per_mille = 1'000 * part.over / part.under});
   return out;
@@ -136,12 +132,12 @@ Variant with_set(std::string text, std::vector<std::string> set) {
   return {.text = std::move(text), .set = std::move(set)};
 }
 
-std::vector<Variant> scale_up_parts(std::initializer_list<Part> parts, Machine& machine, std::string_view text) {
+std::vector<Variant> scale_up_parts(std::initializer_list<Ratio> parts, Machine& machine, std::string_view text) {
   std::vector<Variant> out;
   const model::Cluster* cluster = machine.cluster();
   if (!cluster->groups[0].spec.scale_up) return out;
   const Bandwidth whole = cluster->groups[0].spec.scale_up->link.both_ways.value_or(Bandwidth{});
-  for (const Part& part : parts)
+  for (const Ratio& part : parts)
     out.push_back(with_set(
         fmt::format("{}/{} {}", part.over, part.under, text),
         {fmt::format("{}.scale_up.link.both_ways={}", machine.servers(), exact(whole / part.under * part.over))}));

@@ -155,11 +155,11 @@ class Trace {
     for (std::uint32_t at = last->clock > last->busy ? last->by_clock : last->by_busy; at != kBegin;
          at = links_[at].before) {
       const Link& link = links_[at];
-      out[link.resource] += link.time - link.overhead;
-      out[Resource::protocol] += link.overhead;
-      out[Resource::waiting] += link.lost;
-      if (link.resource == Resource::waiting) waited[link.rank].late += link.time;
-      if (link.lost > 0) waited[link.rank].slow += link.lost;
+      out[link.resource] += Duration(link.time - link.overhead);
+      out[Resource::protocol] += Duration(link.overhead);
+      out[Resource::waiting] += Duration(link.lost);
+      if (link.resource == Resource::waiting) waited[link.rank].late += Duration(link.time);
+      if (link.lost > 0) waited[link.rank].slow += Duration(link.lost);
     }
     for (const auto& [rank, each] : waited) out.waited.push_back({rank, each.late, each.slow});
     std::stable_sort(out.waited.begin(), out.waited.end(),
@@ -197,7 +197,7 @@ std::optional<Breakdown> estimate(const Team& team, const PlanOptions& options, 
   const auto before = run(team, options, kFewRounds, kMostSteps, plan);
   if (!before) return std::nullopt;
   for (std::size_t i = 0; i < kResources; ++i) {
-    const std::int64_t more = std::max<std::int64_t>(0, made->time[i] - before->time[i]);
+    const Duration more = std::max(Duration(0), made->time[i] - before->time[i]);
     made->time[i] +=
         more * static_cast<std::int64_t>(whole - kAllRounds) / static_cast<std::int64_t>(kAllRounds - kFewRounds);
   }
@@ -238,24 +238,24 @@ std::string_view name(Resource resource) {
   return "";
 }
 
-std::int64_t Breakdown::total() const { return std::accumulate(time.begin(), time.end(), std::int64_t{0}); }
+Duration Breakdown::total() const { return std::accumulate(time.begin(), time.end(), Duration(0)); }
 
 std::optional<Breakdown> critical_path(const Team& team, const PlanOptions& options, const FabricLoss& loss) {
   Plan plan;
   auto made = run(team, options, 0, kFewSteps, plan);
   if (!made) made = estimate(team, options, plan);
   if (!made) return std::nullopt;
-  const std::int64_t nic_time = (*made)[Resource::nic];
+  const std::int64_t nic_time = (*made)[Resource::nic].count();
   const auto charge = [&](Resource resource, std::int64_t per_mille) {
-    (*made)[resource] = nic_time / 1'000 * per_mille;
-    (*made)[Resource::nic] -= (*made)[resource];
+    (*made)[resource] = Duration(nic_time / 1'000 * per_mille);
+    (*made)[Resource::nic] = (*made)[Resource::nic] - (*made)[resource];
   };
   charge(Resource::slow_nic, loss.slow);
   charge(Resource::pause, loss.paused);
   charge(Resource::resending, loss.resent);
   charge(Resource::fabric, 1'000 - loss.left - loss.slow - loss.paused - loss.resent);
-  (*made)[Resource::launch] = plan.launch.count();
-  (*made)[Resource::launch] += std::max<std::int64_t>(0, plan.least.count() - made->total());
+  (*made)[Resource::launch] = plan.launch;
+  (*made)[Resource::launch] += Duration(std::max<std::int64_t>(0, plan.least.count() - made->total().count()));
   return made;
 }
 

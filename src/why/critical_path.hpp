@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/units.hpp"
 #include "collective/plan.hpp"
 
 namespace weft::why {
@@ -35,17 +36,17 @@ struct Breakdown {
   // What a rank keeps the others waiting for: that it came late, and what it takes longer than it should.
   struct Waited {
     std::uint32_t rank = 0;
-    std::int64_t late = 0;  // ps
-    std::int64_t slow = 0;
-    std::int64_t total() const { return late + slow; }
+    Duration late = {};
+    Duration slow = {};
+    Duration total() const { return late + slow; }
   };
 
-  std::array<std::int64_t, kResources> time{};  // ps
-  std::vector<Waited> waited;                   // longest first: what `waiting` is made of
+  std::array<Duration, kResources> time{};
+  std::vector<Waited> waited;  // longest first: what `waiting` is made of
 
-  std::int64_t& operator[](Resource resource) { return time[static_cast<std::size_t>(resource)]; }
-  std::int64_t operator[](Resource resource) const { return time[static_cast<std::size_t>(resource)]; }
-  std::int64_t total() const;
+  Duration& operator[](Resource resource) { return time[static_cast<std::size_t>(resource)]; }
+  Duration operator[](Resource resource) const { return time[static_cast<std::size_t>(resource)]; }
+  Duration total() const;
 };
 
 // What a fabric makes of the NICs' rate that the stack has, in thousandths of their time.

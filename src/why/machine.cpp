@@ -122,8 +122,7 @@ std::vector<Prediction> Machine::predict(const Job& job, const Variant& variant,
       plan.conditions = &conditions;
       plan.network = network(variant.set);
       const collective::Timing timing = collective::time_among_many(*team, plan, execute);
-      if (timing.stopped_by.empty() && !timing.plan.cut)
-        found->second = Prediction{timing.time.count(), timing.plan.choice};
+      if (timing.stopped_by.empty() && !timing.plan.cut) found->second = Prediction{timing.time, timing.plan.choice};
     }
     if (!found->second) return {};
     out.push_back(*found->second);
@@ -147,9 +146,9 @@ std::optional<Choice> choose(const Team& team, const Job& job, const Variant& va
   return Choice{*variant.algorithm, protocol, variant.channels};
 }
 
-double bus_bandwidth(const Job& job, std::uint64_t bytes, std::int64_t time) {
+double bus_bandwidth(const Job& job, std::uint64_t bytes, Duration time) {
   const Ratio factor = collective::bus_factor(job.operation, job.gpus);
-  return static_cast<double>(bytes) * 1e3 / static_cast<double>(std::max<std::int64_t>(1, time)) *
+  return static_cast<double>(bytes) * 1e3 / static_cast<double>(std::max<std::int64_t>(1, time.count())) *
          static_cast<double>(factor.over) / static_cast<double>(factor.under);
 }
 

@@ -52,7 +52,7 @@ struct Variant {
 Variant both(const Variant& first, const Variant& second);
 
 struct Prediction {
-  std::int64_t time = 0;  // ps
+  Duration time = {};
   collective::Choice choice;
 };
 
@@ -109,6 +109,6 @@ std::optional<collective::Choice> choose(const collective::Team& team, const Job
                                          std::uint64_t bytes, const collective::Stack& stack);
 
 // GB/s that nccl-tests would print.
-double bus_bandwidth(const Job& job, std::uint64_t bytes, std::int64_t time);
+double bus_bandwidth(const Job& job, std::uint64_t bytes, Duration time);
 
 }  // namespace weft::why

@@ -132,7 +132,7 @@ TEST(WhatIf, ChangesOneThingAtATime) {
   job.conditions.starts.assign(32, Duration(0));
   job.conditions.starts[7] = microseconds(50);
   const auto time = [&](const Job& each, const Variant& variant) {
-    return bench.machine->predict(each, variant, {64 << 20}).at(0).time;
+    return bench.machine->predict(each, variant, {64 << 20}).at(0).time.count();
   };
   std::size_t found = 0;
   for (const WhatIf& each : what_ifs(job, Algorithm::ring, false, *bench.machine)) {

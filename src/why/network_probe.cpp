@@ -45,7 +45,7 @@ Traffic ring_traffic(const experiment::Design& design, const Team& team) {
 void find_losses(const schedule::RunResult& result, std::int64_t slowest, NetworkProbe& out) {
   const std::int64_t lost = 1'000 - out.left_per_mille;
   std::int64_t paused = 0;
-  for (const schedule::LinkRecord& link : result.links) paused = std::max(paused, link.paused);
+  for (const schedule::LinkRecord& link : result.links) paused = std::max(paused, link.paused.count());
   out.paused_per_mille = std::min(lost, std::min(paused, slowest) * 1'000 / slowest);
   const schedule::LinkRecord* longest = nullptr;
   for (const schedule::LinkRecord& link : result.links)
@@ -98,12 +98,12 @@ NetworkProbe probe_once(experiment::Design& design, const Job& job, bool fast) {
     drawn.counters = result.counters;
     std::int64_t slowest = 1;
     for (const schedule::FlowRecord& flow : result.flows) {
-      const std::int64_t end = flow.sent == schedule::kNotYet ? flow.received : flow.sent;
-      if (end == schedule::kNotYet) ++drawn.cut_off;
-      if (end <= flow.start || flow.unloaded == 0) continue;
-      slowest = std::max(slowest, end - flow.start);
-      drawn.left_per_mille =
-          std::clamp<std::int64_t>(flow.unloaded * 1'000 / (end - flow.start), 1, drawn.left_per_mille);
+      const std::int64_t end = (flow.sent == schedule::kNotYet ? flow.received : flow.sent).count();
+      if (end == schedule::kNotYet.count()) ++drawn.cut_off;
+      if (end <= flow.start.count() || flow.unloaded == Duration(0)) continue;
+      slowest = std::max(slowest, end - flow.start.count());
+      drawn.left_per_mille = std::clamp<std::int64_t>((flow.unloaded * 1'000 / (end - flow.start.count())).count(), 1,
+                                                      drawn.left_per_mille);
     }
     if (drawn.cut_off > 0) return drawn;
     find_losses(result, slowest, drawn);

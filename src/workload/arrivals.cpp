@@ -18,10 +18,10 @@ Arrivals::Arrivals(Process process) : process_(std::move(process)), sources_(pro
 }
 
 // Paced sources begin anywhere within their first gap: in step, they would meet at every port.
-std::int64_t Arrivals::gap(Source& source) const {
-  if (!process_.paced) return draw_exponential(source.random, process_.gap);
+Duration Arrivals::gap(Source& source) const {
+  if (!process_.paced) return Duration(draw_exponential(source.random, process_.gap.count()));
   if (std::exchange(source.begun, true)) return process_.gap;
-  return static_cast<std::int64_t>(source.random.next() % static_cast<std::uint64_t>(process_.gap));
+  return Duration(static_cast<std::int64_t>(source.random.next() % static_cast<std::uint64_t>(process_.gap.count())));
 }
 
 std::uint32_t Arrivals::target(std::uint32_t rank, Source& source) const {
@@ -39,7 +39,7 @@ bool Arrivals::next(std::uint32_t rank, std::uint32_t, Instruction& out) {
     return true;
   }
   if (source.left == 0) return false;
-  const std::int64_t wait = gap(source);
+  const Duration wait = gap(source);
   if (wait > process_.duration - source.time) return false;
   source.time += wait;
   --source.left;

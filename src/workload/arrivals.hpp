@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "base/units.hpp"
 #include "schedule/schedule.hpp"
 #include "workload/fan.hpp"
 #include "workload/sizes.hpp"
@@ -17,9 +18,9 @@ class Arrivals final : public schedule::Schedule {
   struct Process {
     std::uint32_t nodes;
     SizeDistribution sizes;
-    std::int64_t gap;       // ps between two flows of a node, on average
-    std::uint64_t flows;    // in all; 0: no limit
-    std::int64_t duration;  // ps
+    Duration gap;         // between two flows of a node, on average
+    std::uint64_t flows;  // in all; 0: no limit
+    Duration duration;
     std::uint64_t seed;
     bool paced = false;         // every gap is the same, and only the first time is drawn; else exponential: Poisson
     Fan::Targets targets = {};  // to whom, in turn; nothing: a random other each time
@@ -33,14 +34,14 @@ class Arrivals final : public schedule::Schedule {
  private:
   struct Source {
     Random random;
-    std::int64_t time = 0;
+    Duration time = {};
     std::uint64_t left = 0;
     std::uint32_t turn = 0;
     bool due = false;  // the flow whose time was just given comes next
     bool begun = false;
   };
   bool sends(std::uint32_t rank) const { return !process_.targets.count || process_.targets.count(rank) > 0; }
-  std::int64_t gap(Source& source) const;
+  Duration gap(Source& source) const;
   std::uint32_t target(std::uint32_t rank, Source& source) const;
 
   Process process_;

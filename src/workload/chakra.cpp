@@ -29,7 +29,7 @@ constexpr std::uint32_t kAlone = 0xFFFFFFFFu;
 constexpr std::size_t kMostMemberships = std::size_t{1} << 28;  // ranks times groups
 
 // What is read of a node.
-struct Node {
+struct TraceNode {
   std::uint64_t id = 0;
   std::string_view name;
   std::uint64_t type = 0;
@@ -71,7 +71,7 @@ class Reader {
     failed_ = true;
     diagnostics_.add(Error::bad_matrix, {source_, 0, 0, 1}, fmt::format("at byte {}: {}", at, what), std::string(help));
   }
-  void refuse(const Node& node, std::string what, std::string_view help) {
+  void refuse(const TraceNode& node, std::string what, std::string_view help) {
     failed_ = true;
     diagnostics_.add(Error::bad_matrix, {source_, 0, 0, 1},
                      fmt::format("node {} ({}): {}", node.id, printable(node.name), what), std::string(help));
@@ -117,7 +117,7 @@ class Reader {
   }
 
   void read_node(std::string_view message, std::size_t at) {
-    Node node;
+    TraceNode node;
     if (!decode(message, node)) return refuse(at, "this is no node of et_def.proto", kWhole);
     if (graph_.tasks.size() >= kMostTasks) return refuse(at, too_many(), "a shorter trace");
     const auto number = static_cast<std::uint32_t>(numbers_.size());
@@ -130,7 +130,7 @@ class Reader {
     graph_.tasks.back().origin = number;
   }
 
-  bool decode(std::string_view message, Node& node) {
+  bool decode(std::string_view message, TraceNode& node) {
     for (Protobuf in(message); !in.done();) {
       const auto field = in.next();
       if (!field) return false;
@@ -181,7 +181,7 @@ class Reader {
     return true;
   }
 
-  static bool decode_attribute(std::string_view message, Node& node) {
+  static bool decode_attribute(std::string_view message, TraceNode& node) {
     std::string_view name, text;
     std::optional<std::uint64_t> value;
     for (Protobuf in(message); !in.done();) {
@@ -229,7 +229,7 @@ class Reader {
     return true;
   }
 
-  std::optional<Task> task_of(const Node& node) {
+  std::optional<Task> task_of(const TraceNode& node) {
     if (node.type >= kNodeTypes || node.type == 0) {
       refuse(node, fmt::format("{} is no type of node", node.type), "1 (metadata) to 7 (collective)");
       return std::nullopt;
@@ -250,7 +250,7 @@ class Reader {
     }
   }
 
-  std::optional<Task> bytes_of(const Node& node, const std::optional<std::uint64_t>& bytes, std::string_view key,
+  std::optional<Task> bytes_of(const TraceNode& node, const std::optional<std::uint64_t>& bytes, std::string_view key,
                                Task::Kind kind) {
     if (!bytes || *bytes > kMostTaskBytes) {
       refuse(node, bytes ? fmt::format("{} is more than 1 TiB", key) : fmt::format("there is no {}", key),
@@ -263,7 +263,7 @@ class Reader {
     return task;
   }
 
-  std::optional<Task> computation(const Node& node) {
+  std::optional<Task> computation(const TraceNode& node) {
     Task task;
     task.processor = node.cpu ? kCpu : kGpu;
     double seconds = static_cast<double>(node.micros) / 1e6;
@@ -278,7 +278,7 @@ class Reader {
       if (operations > 0) seconds = operations / rates_.operations;
       if (operations > 0 && rates_.bytes > 0) seconds = std::max(seconds, bytes / rates_.bytes);
     }
-    if (seconds * 1e12 > static_cast<double>(kMostTaskTime)) {
+    if (seconds * 1e12 > static_cast<double>(kMostTaskTime.count())) {
       refuse(node, "it takes more than a day", "duration_micros in microseconds");
       return std::nullopt;
     }
@@ -286,7 +286,7 @@ class Reader {
     return task;
   }
 
-  std::optional<Task> message(const Node& node) {
+  std::optional<Task> message(const TraceNode& node) {
     const bool sends = static_cast<NodeType>(node.type) == NodeType::send;
     std::optional<Task> task = bytes_of(node, node.bytes, "comm_size", sends ? Task::Kind::send : Task::Kind::recv);
     if (!task) return std::nullopt;
@@ -313,7 +313,7 @@ class Reader {
     return task;
   }
 
-  std::optional<Task> collective(const Node& node) {
+  std::optional<Task> collective(const TraceNode& node) {
     std::optional<Task> task = bytes_of(node, node.bytes, "comm_size", Task::Kind::together);
     if (!task) return std::nullopt;
     const auto refuse_type = [&](std::string_view what) {

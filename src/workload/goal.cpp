@@ -209,7 +209,7 @@ class TextReader {
     task.origin = now_.line;
     if (is("calc")) {
       take();
-      task.amount = number(kMostTaskTime / kNanosecond, "a time in nanoseconds") * kNanosecond;
+      task.amount = number(kMostTaskTime.count() / kNanosecond, "a time in nanoseconds") * kNanosecond;
       task.processor = 0;
     } else {
       const bool sends = is("send");
@@ -371,7 +371,7 @@ class BinaryReader {
                       "1 (send), 2 (recv) or 3 (calc)");
     }
     if (task.kind == Task::Kind::compute) {
-      if (task.amount > kMostTaskTime / kNanosecond)
+      if (task.amount > kMostTaskTime.count() / kNanosecond)
         return refuse(at + 9, "a computation of more than a day", "nanoseconds");
       task.amount *= kNanosecond;
       task.peer = task.tag = 0;

@@ -154,7 +154,7 @@ void check_graph(const Graph& graph, std::uint32_t source, WhereOf where, spec::
     std::uint64_t time = 0;
     for (std::uint32_t task = first; task < end; ++task)
       if (graph.tasks[task].kind == Task::Kind::compute) time += graph.tasks[task].amount;
-    if (time > std::uint64_t{7} * kMostTaskTime)
+    if (time > std::uint64_t{7} * kMostTaskTime.count())
       diagnostics.add(Error::bad_matrix, {source, 0, 0, 1}, fmt::format("rank {} computes for more than a week", rank),
                       "times in the unit of the format: GOAL's are nanoseconds, Chakra's microseconds");
     const std::vector<std::uint32_t> order = order_of(graph, rank);

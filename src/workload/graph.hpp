@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/units.hpp"
 #include "spec/diagnostics.hpp"
 
 namespace weft::workload {
@@ -14,7 +15,7 @@ namespace weft::workload {
 inline constexpr std::uint32_t kMostGraphRanks = std::uint32_t{1} << 20;
 inline constexpr std::size_t kMostTasks = std::size_t{1} << 24;  // of all ranks, and as many needs
 inline constexpr std::uint64_t kMostTaskBytes = std::uint64_t{1} << 40;
-inline constexpr std::int64_t kMostTaskTime = 86'400'000'000'000'000;  // a day, ps
+inline constexpr Duration kMostTaskTime{86'400'000'000'000'000};  // a day
 
 // What ranks of a group do together.
 enum class Together : std::uint8_t { all_reduce, all_gather, reduce_scatter, broadcast, reduce, all_to_all };

@@ -135,7 +135,7 @@ bool GraphSteps::next(std::uint32_t rank, std::uint32_t number, Step& out) {
 Step GraphSteps::step_of(const Task& task) const {
   switch (task.kind) {
     case Task::Kind::compute: {
-      Instruction made = Instruction::compute(static_cast<std::int64_t>(task.amount));
+      Instruction made = Instruction::compute(Duration(static_cast<std::int64_t>(task.amount)));
       if (task.processor != Task::kNoProcessor) made.peer = task.processor + 1u;
       return {Step::kNoPart, made};
     }

@@ -193,7 +193,7 @@ class MatrixReader {
       if (key == "start") {
         const auto start = start_of(words_[i + 1]);
         if (!start) return;
-        flow.start = *start;
+        flow.start = Duration(*start);
         has_start = true;
         continue;
       }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/units.hpp"
 #include "spec/diagnostics.hpp"
 
 namespace weft::workload {
@@ -22,7 +23,7 @@ struct MatrixFlow {
   std::uint32_t source = 0;
   std::uint32_t destination = 0;
   std::uint64_t bytes = 0;
-  std::int64_t start = 0;                    // ps; when no trigger starts it
+  Duration start = {};                       // when no trigger starts it
   std::uint32_t started_by = kNoTrigger;     // index into triggers
   std::uint32_t when_sent = kNoTrigger;      // fired when the sender has the last acknowledgement
   std::uint32_t when_received = kNoTrigger;  // fired when the receiver has the last byte

@@ -16,7 +16,9 @@ MatrixSchedule::MatrixSchedule(const Matrix& matrix)
     order_.push_back(i);
     ++first_[matrix.flows[i].source + 1];
   }
-  const auto key = [&](std::uint32_t i) { return std::tuple(matrix.flows[i].source, matrix.flows[i].start, i); };
+  const auto key = [&](std::uint32_t i) {
+    return std::tuple(matrix.flows[i].source, matrix.flows[i].start.count(), i);
+  };
   std::sort(order_.begin(), order_.end(), [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
   for (std::uint32_t rank = 0; rank < matrix.nodes; ++rank) {
     first_[rank + 1] += first_[rank];

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/units.hpp"
 #include "schedule/schedule.hpp"
 #include "workload/matrix.hpp"
 
@@ -22,7 +23,7 @@ class MatrixSchedule final : public schedule::Schedule {
 
  private:
   struct Cursor {
-    std::int64_t time = 0;   // that the lane has come to
+    Duration time = {};      // that the lane has come to
     std::uint32_t next = 0;  // into order_
   };
   schedule::Instruction send_of(std::uint32_t flow) const;

@@ -19,10 +19,10 @@ std::vector<Instruction> drain(schedule::Schedule& schedule, std::uint32_t rank)
 TEST(MatrixSchedule, ANodeSendsItsFlowsInTheOrderOfTheirTimes) {
   Matrix matrix;
   matrix.nodes = 4;
-  matrix.flows = {{.source = 2, .destination = 1, .bytes = 10, .start = 50},
+  matrix.flows = {{.source = 2, .destination = 1, .bytes = 10, .start = Duration(50)},
                   {.source = 0, .destination = 3, .bytes = 20},
-                  {.source = 2, .destination = 3, .bytes = 30, .start = 7},
-                  {.source = 2, .destination = 0, .bytes = 40, .start = 50}};
+                  {.source = 2, .destination = 3, .bytes = 30, .start = Duration(7)},
+                  {.source = 2, .destination = 0, .bytes = 40, .start = Duration(50)}};
   MatrixSchedule schedule(matrix);
   EXPECT_EQ(schedule.ranks(), 4u);
   EXPECT_EQ(schedule.lanes(1), 0u);
@@ -34,10 +34,10 @@ TEST(MatrixSchedule, ANodeSendsItsFlowsInTheOrderOfTheirTimes) {
   const auto all = drain(schedule, 2);
   ASSERT_EQ(all.size(), 5u);
   EXPECT_EQ(all[0].kind, Kind::at);
-  EXPECT_EQ(all[0].time, 7);
+  EXPECT_EQ(all[0].time.count(), 7);
   EXPECT_EQ(all[1].bytes, 30u);
   EXPECT_EQ(all[2].kind, Kind::at);
-  EXPECT_EQ(all[2].time, 50);
+  EXPECT_EQ(all[2].time.count(), 50);
   EXPECT_EQ(all[3].bytes, 10u);
   EXPECT_EQ(all[4].bytes, 40u);
   for (const std::size_t i : {1u, 3u, 4u}) {

@@ -23,7 +23,7 @@ TEST(Matrix, FlowsAndTriggersAreRead) {
       diagnostics);
   EXPECT_FALSE(diagnostics.has_errors());
   ASSERT_EQ(matrix.flows.size(), 2u);
-  EXPECT_EQ(matrix.flows[0].start, 7'000'000) << "microseconds, as htsim_uec takes them";
+  EXPECT_EQ(matrix.flows[0].start.count(), 7'000'000) << "microseconds, as htsim_uec takes them";
   EXPECT_EQ(matrix.flows[0].when_sent, 0u);
   EXPECT_EQ(matrix.flows[1].started_by, 0u);
   EXPECT_EQ(matrix.triggers[0].starts, std::vector<std::uint32_t>{1});
@@ -38,7 +38,7 @@ TEST(Matrix, AStartSaysItsUnitOrIsInMicroseconds) {
     spec::Diagnostics diagnostics;
     const Matrix matrix = read_start(text, diagnostics);
     ASSERT_EQ(matrix.flows.size(), 1u) << text;
-    EXPECT_EQ(matrix.flows[0].start, picoseconds) << text;
+    EXPECT_EQ(matrix.flows[0].start.count(), picoseconds) << text;
     EXPECT_EQ(matrix.bare_start.line, std::string_view(text) == "16" ? 2u : 0u) << text;
   }
   EXPECT_NE(errors("Nodes 2\n0->1 id 1 start 3600000001 size 1\n").find("3600000001ps"), std::string::npos);

@@ -125,9 +125,9 @@ class Maker {
     const Wide expected = static_cast<Wide>(ground_.nodes) * (duration / gap);
     if (ground_.flows > kMostFlows || (ground_.flows == 0 && expected > static_cast<Wide>(kMostFlows)))
       return too_many();
-    return std::make_unique<Arrivals>(
-        Arrivals::Process{ground_.nodes, sizes, static_cast<std::int64_t>(gap), ground_.flows, duration, ground_.seed,
-                          run_.arrivals == model::FlowArrivals::paced, targets_of(run_.pattern, ground_)});
+    return std::make_unique<Arrivals>(Arrivals::Process{
+        ground_.nodes, sizes, Duration(static_cast<std::int64_t>(gap)), ground_.flows, Duration(duration), ground_.seed,
+        run_.arrivals == model::FlowArrivals::paced, targets_of(run_.pattern, ground_)});
   }
 
   const model::TrafficRun& run_;

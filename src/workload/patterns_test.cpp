@@ -151,9 +151,9 @@ Arrivals arrivals(const Drawn& drawn) {
     std::int64_t time = 0;
     for (const Instruction& each : drain(*schedule, rank)) {
       if (each.kind == Kind::at) {
-        EXPECT_GE(each.time, time);
-        out.gaps.push_back(each.time - time);
-        time = each.time;
+        EXPECT_GE(each.time.count(), time);
+        out.gaps.push_back(each.time.count() - time);
+        time = each.time.count();
         continue;
       }
       EXPECT_EQ(each.kind, Kind::send);
@@ -235,7 +235,7 @@ TEST(Poisson, EqualSeedsGiveEqualTrafficWhateverTheOrderOfPulling) {
     const auto again = drain(*backward, rank);
     ASSERT_EQ(again.size(), expected[rank].size());
     for (std::size_t i = 0; i < again.size(); ++i) {
-      EXPECT_EQ(again[i].time, expected[rank][i].time);
+      EXPECT_EQ(again[i].time.count(), expected[rank][i].time.count());
       EXPECT_EQ(again[i].peer, expected[rank][i].peer);
       EXPECT_EQ(again[i].bytes, expected[rank][i].bytes);
     }
@@ -257,7 +257,7 @@ TEST(OpenLoop, PacedFlowsKeepTheirIntervalAndTheTargetsOfThePattern) {
   for (std::uint32_t rank = 1; rank < 50; ++rank) {
     std::vector<std::int64_t> times;
     for (const Instruction& each : drain(*schedule, rank)) {
-      if (each.kind == Kind::at) times.push_back(each.time);
+      if (each.kind == Kind::at) times.push_back(each.time.count());
       if (each.kind == Kind::send) {
         EXPECT_EQ(each.peer, 0u);
         EXPECT_TRUE(each.detached);
@@ -333,7 +333,7 @@ TEST(OpenLoop, SmallLoadsAreToldApart) {
     each.run.duration = microseconds(100'000);
     std::vector<std::int64_t> times;
     for (const Instruction& step : drain(*make(each), 0))
-      if (step.kind == Kind::at) times.push_back(step.time);
+      if (step.kind == Kind::at) times.push_back(step.time.count());
     return times.at(1) - times.at(0);
   };
   EXPECT_EQ(gap(4'000), 500'000'000);  // 2 us of wire at 0.4 %

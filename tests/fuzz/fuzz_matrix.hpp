@@ -18,7 +18,7 @@ inline void check_matrix(const workload::Matrix& matrix) {
   for (const workload::MatrixFlow& flow : matrix.flows) {
     require(flow.source < matrix.nodes && flow.destination < matrix.nodes, "flows are between nodes that exist");
     require(flow.source != flow.destination, "nobody sends to itself");
-    require(flow.start >= 0, "time begins at 0");
+    require(flow.start >= Duration(0), "time begins at 0");
     require(known(flow.started_by) && known(flow.when_sent) && known(flow.when_received),
             "triggers that are used exist");
   }

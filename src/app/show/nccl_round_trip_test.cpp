@@ -20,7 +20,7 @@ report::CollectiveRow row(std::uint64_t bytes, std::int64_t time) {
   made.bytes = bytes;
   made.ranks = 8;
   made.reduces = true;
-  made.time = time;
+  made.time = Duration(time);
   made.bus_over = 14;
   made.bus_under = 8;
   made.algorithm = "Ring";
@@ -68,7 +68,7 @@ TEST(NcclRoundTrip, TheReaderOfNcclTestsReadsWhatIsPrinted) {
     EXPECT_EQ(each.operation, "sum");
     ASSERT_TRUE(each.out_of_place && each.in_place);
     EXPECT_FALSE(each.out_of_place->wrong) << "nothing is computed, so nothing was checked";
-    EXPECT_NEAR(static_cast<double>(each.in_place->time.count()) / static_cast<double>(printed.time), 1, 0.001);
+    EXPECT_NEAR(static_cast<double>(each.in_place->time.count()) / static_cast<double>(printed.time.count()), 1, 0.001);
     EXPECT_NEAR(gigabytes(each.out_of_place->bus), printed.bus_bandwidth(), 0.005);
     EXPECT_NEAR(gigabytes(each.in_place->algorithm), printed.algorithm_bandwidth(), 0.005);
     sum += printed.bus_bandwidth();

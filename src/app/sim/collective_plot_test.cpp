@@ -10,7 +10,7 @@ report::CollectiveRow row(std::string algorithm, std::string chosen_by, std::uin
   out.operation = "all_reduce";
   out.ranks = 8;
   out.bytes = bytes;
-  out.time = time;
+  out.time = Duration(time);
   out.algorithm = std::move(algorithm);
   out.chosen_by = std::move(chosen_by);
   return out;

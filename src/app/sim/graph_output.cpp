@@ -64,21 +64,21 @@ Counts count(const Graph& graph) {
 }
 
 // Equal collectives of equal groups are one line.
-struct Line {
+struct CollectiveCount {
   std::uint64_t groups = 0;
   std::uint64_t times = 0;
   std::int64_t busy = 0;  // of the group that was longest
 };
-using Lines = std::map<std::tuple<Together, std::uint64_t, std::size_t>, Line>;
+using Lines = std::map<std::tuple<Together, std::uint64_t, std::size_t>, CollectiveCount>;
 
 Lines lines_of(const Graph& graph, const experiment::Outcome& outcome) {
   Lines lines;
   for (std::size_t i = 0; i < graph.shared.size() && i < outcome.together.size(); ++i) {
     const workload::Shared& shared = graph.shared[i];
-    Line& line = lines[{shared.what, shared.bytes, graph.groups[shared.group].size()}];
+    CollectiveCount& line = lines[{shared.what, shared.bytes, graph.groups[shared.group].size()}];
     ++line.groups;
     line.times = std::max(line.times, outcome.together[i].times);
-    line.busy = std::max(line.busy, outcome.together[i].busy);
+    line.busy = std::max(line.busy, outcome.together[i].busy.count());
   }
   return lines;
 }
@@ -90,7 +90,7 @@ void print_graph(const Graph& graph, const experiment::Outcome& outcome, bool js
   const Lines lines = lines_of(graph, outcome);
   std::uint64_t together = 0;
   for (const experiment::TogetherTime& each : outcome.together) together += each.times;
-  const std::int64_t end = outcome.result.end;
+  const std::int64_t end = outcome.result.end.count();
   const auto ranks = static_cast<std::int64_t>(graph.ranks.size());
   if (json) {
     nlohmann::ordered_json record = {{"record", "graph"},
@@ -116,9 +116,10 @@ void print_graph(const Graph& graph, const experiment::Outcome& outcome, bool js
     return;
   }
   report::Facts facts;
-  facts.add(graph.format, fmt::format("{}: {}, {}, {}; done after {}", counted(ranks, "rank"),
-                                      counted(counts.computations, "computation"), counted(counts.messages, "message"),
-                                      counted(static_cast<std::int64_t>(together), "collective"), brief(Duration(end))));
+  facts.add(graph.format,
+            fmt::format("{}: {}, {}, {}; done after {}", counted(ranks, "rank"),
+                        counted(counts.computations, "computation"), counted(counts.messages, "message"),
+                        counted(static_cast<std::int64_t>(together), "collective"), brief(Duration(end))));
   if (counts.computing > 0 && end > 0)
     facts.add("computing",
               fmt::format(

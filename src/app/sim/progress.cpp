@@ -105,7 +105,7 @@ std::string RunProgress::describe_sizes(nanoseconds elapsed) const {
 std::string RunProgress::describe(const schedule::Progress& progress, nanoseconds elapsed) {
   if (!total_bytes_) total_bytes_ = ask_total_();
   const double spent = static_cast<double>(elapsed.count()) / 1e9;
-  const std::string speed = fmt::format("{} simulated, {} events/s", brief(Duration(progress.now)),
+  const std::string speed = fmt::format("{} simulated, {} events/s", brief(progress.now),
                                         rate_text(static_cast<double>(progress.events) / spent));
   // Of a collective, or a search for a layout, nobody knows before what all of it is.
   if (*total_bytes_ == 0)

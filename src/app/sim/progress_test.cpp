@@ -37,7 +37,7 @@ TEST(RunProgress, AShortRunShowsNothing) {
     machine.console.err_width = width;
     {
       RunProgress progress(machine.total(), machine.console);
-      progress.show({1'000'000, 100, 10}, milliseconds(499));
+      progress.show({Duration(1'000'000), 100, 10}, milliseconds(499));
     }
     EXPECT_EQ(machine.err.str(), "");
   }
@@ -49,7 +49,7 @@ TEST(RunProgress, ALogGetsALineEveryTenSeconds) {
   const auto watch = [&](const schedule::Progress& each) { progress->show(each, machine.now); };
   for (int i = 0; i < 25; ++i) {
     machine.now += seconds(1);
-    watch({microseconds(120).count(), 40'000'000, kTotal / 4});
+    watch({microseconds(120), 40'000'000, kTotal / 4});
   }
   progress.reset();
   EXPECT_EQ(machine.err.str(),
@@ -63,11 +63,11 @@ TEST(RunProgress, TheTotalIsAskedForOnceAndOnlyToShowIt) {
   auto progress = std::make_unique<RunProgress>(machine.total(), machine.console);
   const auto watch = [&](const schedule::Progress& each) { progress->show(each, machine.now); };
   machine.now += seconds(9);
-  watch({0, 0, 0});
+  watch({Duration(0), 0, 0});
   EXPECT_EQ(machine.asked_for_total, 0);
   for (int i = 0; i < 3; ++i) {
     machine.now += seconds(10);
-    watch({0, 0, 0});
+    watch({Duration(0), 0, 0});
   }
   EXPECT_EQ(machine.asked_for_total, 1);
 }
@@ -79,7 +79,7 @@ TEST(RunProgress, WhereNothingIsDeliveredNoShareIsShown) {
   progress.show({}, machine.now);
   EXPECT_EQ(machine.err.str(), "at work for 1:05\n");
   machine.now += seconds(15);
-  progress.show({microseconds(120).count(), 8'000'000, 0}, machine.now);
+  progress.show({microseconds(120), 8'000'000, 0}, machine.now);
   EXPECT_EQ(machine.err.str(), "at work for 1:05\nat work for 1:20, 120us simulated, 100.0k events/s\n");
 }
 
@@ -104,12 +104,12 @@ TEST(RunProgress, ATerminalGetsABarThatIsClearedAtTheEnd) {
   auto progress = std::make_unique<RunProgress>(machine.total(), machine.console);
   const auto watch = [&](const schedule::Progress& each) { progress->show(each, machine.now); };
   machine.now += milliseconds(500);
-  watch({microseconds(120).count(), 40'000'000, kTotal / 2});
+  watch({microseconds(120), 40'000'000, kTotal / 2});
   const std::string drawn = machine.err.str();
   EXPECT_TRUE(drawn.starts_with("\r[#######.......]  50% delivered")) << drawn;
   EXPECT_LE(display_width(drawn), 40u + 4u) << "one line: " << drawn;  // \r and \x1b[K do not show
   machine.now += milliseconds(100);
-  watch({microseconds(130).count(), 40'000'000, kTotal / 2});
+  watch({microseconds(130), 40'000'000, kTotal / 2});
   EXPECT_EQ(machine.err.str(), drawn) << "not redrawn so soon";
   progress.reset();
   EXPECT_TRUE(machine.err.str().ends_with("\r\x1b[K"));
@@ -122,7 +122,7 @@ TEST(RunProgress, WhatIsThereOfMessagesCountsAndIsAskedForRarely) {
   const auto watch = [&](const schedule::Progress& each) { progress->show(each, machine.now); };
   int asked = 0;
   const auto at = [&](std::uint64_t underway) {
-    return schedule::Progress{microseconds(120).count(), 40'000'000, kTotal / 10,
+    return schedule::Progress{microseconds(120), 40'000'000, kTotal / 10,
                               [&asked, underway] { return ++asked, underway; }};
   };
   for (int i = 0; i < 9; ++i) {

@@ -25,7 +25,7 @@ report::RunInfo run_info(const Session& session, const InputOptions& input, cons
   info.version = build_info().version;
   info.commit = build_info().commit;
   info.configuration = fingerprint.value();
-  info.sample_interval = experiment.wanted.sample.count();
+  info.sample_interval = experiment.wanted.sample;
   info.line_rate = experiment::ground_of(session.design(), experiment.seed).line_rate;
   if (const auto* traffic = std::get_if<experiment::Traffic>(experiment.workload.get())) {
     info.offered = {traffic->fingerprint, traffic->nodes, traffic->load_of()};

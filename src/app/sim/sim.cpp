@@ -46,8 +46,7 @@ int exit_code(const RunResult& result, const Traffic& traffic, Console& console)
                : kExpectationFailed;
   }
   if (!result.deadlock.empty()) {
-    console.err << fmt::format("deadlock at {}: these ports wait for each other for ever\n",
-                               brief(Duration(result.end)));
+    console.err << fmt::format("deadlock at {}: these ports wait for each other for ever\n", brief(result.end));
     return kExpectationFailed;
   }
   const bool interrupted = result.stopped_by == experiment::kStoppedByObserver;
@@ -92,7 +91,7 @@ class SeedRun {
     return code;
   }
   // When the first was done; nothing: no flow ever began.
-  std::optional<std::int64_t> end() const { return ran_.empty() ? std::nullopt : std::optional(ran_[0].end); }
+  std::optional<std::int64_t> end() const { return ran_.empty() ? std::nullopt : std::optional(ran_[0].end.count()); }
 
  private:
   int run_with(Fidelity fidelity) {

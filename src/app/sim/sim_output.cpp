@@ -149,7 +149,7 @@ int write_files(const SimOutputOptions& options, const report::RunInfo& info, co
     if (item.find('=') == std::string::npos) std::filesystem::create_directories(item, fault);
   }
   int code = kFine;
-  for (const CsvFile& file : csv_files(options.csv, info.sample_interval > 0))
+  for (const CsvFile& file : csv_files(options.csv, info.sample_interval > Duration(0)))
     code = std::max(code, write_csv(file, info, run.result, console));
   if (!options.metrics.empty()) {
     const auto write = [&](std::ostream& out) { report::write_openmetrics(info, run.result, out); };

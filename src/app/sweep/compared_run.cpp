@@ -48,7 +48,7 @@ ComparedRun of_collectives(const std::vector<Outcome>& outcomes) {
     for (const std::vector<CollectiveRow>& rows : outcome.rows) {
       if (!rows.empty()) run.end += rows.back().time;
       for (const CollectiveRow& row : rows) {
-        same.add(static_cast<std::uint64_t>(row.time));
+        same.add(static_cast<std::uint64_t>(row.time.count()));
         same.add(row.digest);
         run.resent += row.sent_again;
         run.dropped += row.dropped;
@@ -67,7 +67,7 @@ ComparedRun of_training(const std::vector<Outcome>& outcomes) {
   ComparedRun run;
   experiment::Fingerprint same;
   for (const Outcome& outcome : outcomes) {
-    run.end += outcome.training->step.time.count();
+    run.end += outcome.training->step.time;
     same.add(static_cast<std::uint64_t>(outcome.training->step.time.count()));
     if (run.trouble.empty()) run.trouble = trouble_of(outcome);
   }

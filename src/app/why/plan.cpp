@@ -51,14 +51,14 @@ void print(const std::vector<Row>& rows, const OneJob& one, const Session& sessi
     const auto bytes = static_cast<std::uint64_t>(row.size.count());
     const std::int64_t least = row.bounds.total().count();
     const bool simulated = row.simulated > 0;
-    table.add(
-        {exact(row.size), brief(Duration(least)), fmt::format("{:.1f}", why::bus_bandwidth(one.job, bytes, least)),
-         simulated ? brief(Duration(row.simulated)) : "-",
-         simulated ? fmt::format("{:.1f}", why::bus_bandwidth(one.job, bytes, row.simulated)) : "-",
-         simulated
-             ? fmt::format("{:+.0f}%", 100 * (static_cast<double>(row.simulated) / static_cast<double>(least) - 1))
-             : "-",
-         std::string(collective::name(row.choice.algorithm)), limit_of(row)});
+    table.add({exact(row.size), brief(Duration(least)),
+               fmt::format("{:.1f}", why::bus_bandwidth(one.job, bytes, Duration(least))),
+               simulated ? brief(Duration(row.simulated)) : "-",
+               simulated ? fmt::format("{:.1f}", why::bus_bandwidth(one.job, bytes, Duration(row.simulated))) : "-",
+               simulated ? fmt::format("{:+.0f}%",
+                                       100 * (static_cast<double>(row.simulated) / static_cast<double>(least) - 1))
+                         : "-",
+               std::string(collective::name(row.choice.algorithm)), limit_of(row)});
   }
   console.out << table.text(console.width, console.colour_out, true);
   const auto beaten = [](const Row& row) { return row.simulated > 0 && row.simulated < row.bounds.total().count(); };
@@ -141,7 +141,7 @@ int plan(const PlanCommandOptions& options, Console& console) {
     Row row{size, *choice, why::bounds_of(*team, plan, bisection_of(session, one->job))};
     if (!options.bounds_only)
       if (const auto made = machine.predict(one->job, variant, {plan.bytes}); !made.empty())
-        row.simulated = made[0].time;
+        row.simulated = made[0].time.count();
     rows.push_back(std::move(row));
   }
   progress.finish();

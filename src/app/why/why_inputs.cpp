@@ -116,7 +116,7 @@ class Reading {
     if (options_.measured.ends_with(".csv")) {
       const auto table = truth::load_measurements(options_.measured, out_.diagnostics);
       if (table) csv_ = table->rows;
-      if (std::any_of(csv_.begin(), csv_.end(), [](const truth::Measurement& row) { return row.time == 0; }))
+      if (std::any_of(csv_.begin(), csv_.end(), [](const truth::Measurement& row) { return row.time == Duration(0); }))
         out_.diagnostics.add(Error::wrong_type, {table->source, 1, 1, 1}, "busbw alone does not say the time here",
                              "time_us or algbw_GBps beside it");
       return;
@@ -481,7 +481,7 @@ class Reading {
     for (const truth::Measurement& row : csv_)
       situation.observations.push_back(
           {{row.bytes},
-           static_cast<double>(row.bytes) * 1e3 / static_cast<double>(row.time) * bus_factor(),
+           static_cast<double>(row.bytes) * 1e3 / static_cast<double>(row.time.count()) * bus_factor(),
            row.steady,
            {}});
     for (const std::string& text : options_.busbw) add_figure("--busbw", text, 1, false);

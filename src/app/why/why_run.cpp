@@ -99,7 +99,7 @@ class RunReport {
   NetworkProbe probe_with(const std::vector<std::string>& set) const;
   std::string name_of_rank(std::uint32_t rank) const;
   std::string cost_text(const Costs& costs) const;
-  double bus(std::int64_t time) const { return why::bus_bandwidth(one_.job, bytes_, time); }
+  double bus(Duration time) const { return why::bus_bandwidth(one_.job, bytes_, time); }
 
   const WhyOptions& options_;
   Session& session_;
@@ -209,14 +209,14 @@ void RunReport::text() const {
                                counted(one_.job.gpus, "GPU"), where_text(team),
                                exact(Bytes(static_cast<std::int64_t>(bytes_))), one_.job.stack->name));
   if (const std::string uneven = conditions_text(); !uneven.empty()) facts.add("ranks", uneven);
-  facts.add("takes", fmt::format("{}, busbw {:.1f} GB/s, with {} {} and {}", brief(Duration(now_.time)), bus(now_.time),
+  facts.add("takes", fmt::format("{}, busbw {:.1f} GB/s, with {} {} and {}", brief(now_.time), bus(now_.time),
                                  collective::name(now_.choice.algorithm), collective::name(now_.choice.protocol),
                                  counted(now_.choice.channels, "channel")));
   if (team.nodes() > 1) facts.add("network", network_text());
   if (const why::Bound* bound = bounds_.tightest())
     facts.add("most loaded",
               fmt::format("{}: {:.0f}% busy", bound->text,
-                          100 * static_cast<double>(bound->time.count()) / static_cast<double>(now_.time)));
+                          100 * static_cast<double>(bound->time.count()) / static_cast<double>(now_.time.count())));
   facts.add("fidelity", fmt::format("messages with fair shares of links; the network probed as {}",
                                     options_.fast ? "flows (--fast)" : "packets"));
   console_.out << facts.text(console_.width, console_.colour_out);
@@ -261,33 +261,33 @@ std::string RunReport::network_text() const {
 // Each rank that is waited for has a line of its own.
 std::string RunReport::path_text() const {
   if (!path_) return "where the time goes is not told: too many steps to keep; a smaller --size shows the same\n";
-  struct Line {
+  struct Entry {
     std::string text;
-    std::int64_t time;
+    Duration time;
   };
-  std::vector<Line> lines;
+  std::vector<Entry> lines;
   for (std::size_t i = 0; i < why::kResources; ++i)
-    if (path_->time[i] > 0 && static_cast<Resource>(i) != Resource::waiting)
+    if (path_->time[i] > Duration(0) && static_cast<Resource>(i) != Resource::waiting)
       lines.push_back({std::string(why::name(static_cast<Resource>(i))), path_->time[i]});
-  for (Line& line : lines)
+  for (Entry& line : lines)
     if (line.text == why::name(Resource::slow_nic)) line.text += ": " + listed(slow_nics_);
-  std::int64_t others = 0;
+  Duration others;
   for (std::size_t i = 0; i < path_->waited.size(); ++i) {
     const auto& [rank, late, slow] = path_->waited[i];
     if (i >= kRanksNamed) {
       others += late + slow;
       continue;
     }
-    if (late > 0) lines.push_back({fmt::format("waiting for {}: late", name_of_rank(rank)), late});
-    if (slow > 0) lines.push_back({fmt::format("waiting for {}: slow", name_of_rank(rank)), slow});
+    if (late > Duration(0)) lines.push_back({fmt::format("waiting for {}: late", name_of_rank(rank)), late});
+    if (slow > Duration(0)) lines.push_back({fmt::format("waiting for {}: slow", name_of_rank(rank)), slow});
   }
-  if (others > 0) lines.push_back({"waiting for other ranks", others});
-  std::stable_sort(lines.begin(), lines.end(), [](const Line& a, const Line& b) { return a.time > b.time; });
+  if (others > Duration(0)) lines.push_back({"waiting for other ranks", others});
+  std::stable_sort(lines.begin(), lines.end(), [](const Entry& a, const Entry& b) { return a.time > b.time; });
   report::Table table({{"where the time goes"}, {"time", true}, {"share", true}});
-  const double total = static_cast<double>(path_->total());
-  for (const Line& line : lines)
+  const double total = static_cast<double>(path_->total().count());
+  for (const Entry& line : lines)
     table.add(
-        {line.text, brief(Duration(line.time)), fmt::format("{:.1f}%", 100 * static_cast<double>(line.time) / total)});
+        {line.text, brief(line.time), fmt::format("{:.1f}%", 100 * static_cast<double>(line.time.count()) / total)});
   return table.text(console_.width, console_.colour_out);
 }
 
@@ -335,7 +335,7 @@ void RunReport::json() const {
                                 {"gpus", one_.job.gpus},
                                 {"bytes", bytes_},
                                 {"stack", one_.job.stack->name},
-                                {"time_ps", now_.time},
+                                {"time_ps", now_.time.count()},
                                 {"busbw_GBps", bus(now_.time)},
                                 {"algorithm", collective::name(now_.choice.algorithm)},
                                 {"protocol", collective::name(now_.choice.protocol)},
@@ -354,20 +354,21 @@ void RunReport::json() const {
   if (path_) {
     out["critical_path_ps"] = nlohmann::ordered_json::object();
     for (std::size_t i = 0; i < why::kResources; ++i)
-      out["critical_path_ps"][std::string(why::name(static_cast<Resource>(i)))] = path_->time[i];
+      out["critical_path_ps"][std::string(why::name(static_cast<Resource>(i)))] = path_->time[i].count();
     out["waited_for"] = nlohmann::ordered_json::array();
     for (const auto& [rank, late, slow] : path_->waited)
       out["waited_for"].push_back({{"rank", rank},
                                    {"gpu", session_.fabric().name(session_.fabric().gpu(team.gpu(rank)))},
-                                   {"late_ps", late},
-                                   {"slow_ps", slow}});
+                                   {"late_ps", late.count()},
+                                   {"slow_ps", slow.count()}});
   }
   out["bounds"] = nlohmann::ordered_json::array();
   for (const why::Bound& each : bounds_.bandwidths)
-    out["bounds"].push_back({{"resource", why::name(each.resource)},
-                             {"text", each.text},
-                             {"time_ps", each.time.count()},
-                             {"utilisation", static_cast<double>(each.time.count()) / static_cast<double>(now_.time)}});
+    out["bounds"].push_back(
+        {{"resource", why::name(each.resource)},
+         {"text", each.text},
+         {"time_ps", each.time.count()},
+         {"utilisation", static_cast<double>(each.time.count()) / static_cast<double>(now_.time.count())}});
   out["what_if"] = nlohmann::ordered_json::array();
   for (const Outcome& each : outcomes_) {
     nlohmann::ordered_json row = {{"change", each.change.text},     {"command", each.change.command},
@@ -388,9 +389,9 @@ why::FabricLoss RunReport::loss_of(const Team& team, const collective::PlanOptio
   wide.stack = one_.job.stack;
   const auto with = why::critical_path(team, plan);
   const auto without = why::critical_path(team, wide);
-  const std::int64_t nic_time = with ? (*with)[why::Resource::nic] : 0;
+  const std::int64_t nic_time = with ? (*with)[why::Resource::nic].count() : 0;
   if (!without || nic_time == 0) return {};
-  const std::int64_t longer = std::clamp<std::int64_t>(with->total() - without->total(), 0, nic_time - 1);
+  const std::int64_t longer = std::clamp<std::int64_t>((with->total() - without->total()).count(), 0, nic_time - 1);
   std::int64_t rest = longer * 1'000 / nic_time;
   why::FabricLoss loss{1'000 - rest};
   const auto part = [&rest](std::int64_t of) {

@@ -297,11 +297,11 @@ schedule::RunResult FlowRun::run() {
   std::int64_t now = 0;
   std::uint64_t asked = 0;
   for (std::int64_t then = next(); result.stopped_by.empty() && then != kNever; then = next()) {
-    const bool beyond = then > options_.horizon.time;
-    if (beyond) now = options_.horizon.time;
+    const bool beyond = then > options_.horizon.time.count();
+    if (beyond) now = options_.horizon.time.count();
     if (beyond || happened_ >= options_.horizon.events || happened_ - asked >= kEventsBetweenQuestions) {
       asked = happened_;
-      if (options_.keep_going && !options_.keep_going({now, happened_, events_.delivered()})) {
+      if (options_.keep_going && !options_.keep_going({Duration(now), happened_, events_.delivered()})) {
         result.stopped_by = "request";
         break;
       }
@@ -311,14 +311,14 @@ schedule::RunResult FlowRun::run() {
   }
   result.counters.events = happened_;
   result.digest = events_.digest();
-  result.end = result.stopped_by.empty() ? runner_.last() : now;
+  result.end = Duration(result.stopped_by.empty() ? runner_.last() : now);
   result.unfinished = runner_.unfinished();
   result.flows = runner_.take_flows();
   std::size_t message = 0;
   for (schedule::FlowRecord& flow : result.flows) {
     message = &flow != result.flows.data() && (&flow - 1)->source == flow.source ? message + 1 : 0;
     const std::vector<std::int64_t>& known = unloaded_[flow.source];
-    flow.unloaded = message < known.size() ? known[message] : 0;  // stopped before it left
+    flow.unloaded = Duration(message < known.size() ? known[message] : 0);  // stopped before it left
   }
   if (options_.with_links) {
     for (const Stripe& stripe : stripes_)

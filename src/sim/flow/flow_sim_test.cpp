@@ -73,10 +73,10 @@ RC_GTEST_PROP(FlowSim, AMessageAloneTakesWhatPacketsTake, ()) {
   const PacketSim engine(fat_tree(), packets_of(config));
   const RunResult result = run(one_message(from, to, packets * kPayload), config);
   const std::int64_t expected = engine.unloaded({from, to, packets * kPayload, 0});
-  RC_ASSERT(result.flows.at(0).sent >= expected);
-  RC_ASSERT(result.flows[0].sent <= expected + 1);  // rates are rounded down
-  RC_ASSERT(result.flows[0].unloaded == result.flows[0].sent);
-  RC_ASSERT(result.end == result.flows[0].sent);
+  RC_ASSERT(result.flows.at(0).sent.count() >= expected);
+  RC_ASSERT(result.flows[0].sent.count() <= expected + 1);  // rates are rounded down
+  RC_ASSERT(result.flows[0].unloaded.count() == result.flows[0].sent.count());
+  RC_ASSERT(result.end.count() == result.flows[0].sent.count());
 }
 
 TEST(FlowSim, AShortPacketCountsWithItsOwnHeader) {
@@ -84,8 +84,8 @@ TEST(FlowSim, AShortPacketCountsWithItsOwnHeader) {
   const PacketSim engine(fat_tree(), packets_of(config));
   for (const std::uint64_t bytes : {0u, 1u, 100u, 4095u}) {
     const RunResult result = run(one_message(0, 63, bytes), config);
-    EXPECT_NEAR(static_cast<double>(result.flows.at(0).sent), static_cast<double>(engine.unloaded({0, 63, bytes, 0})),
-                1)
+    EXPECT_NEAR(static_cast<double>(result.flows.at(0).sent.count()),
+                static_cast<double>(engine.unloaded({0, 63, bytes, 0})), 1)
         << bytes;
   }
 }
@@ -98,10 +98,10 @@ TEST(FlowSim, MessagesBetweenTheSameRanksAndCardsGoOneAfterAnother) {
   Script script(64);
   script.add(0, {Instruction::put(63, bytes), Instruction::put(63, bytes), Instruction::wait_all()});
   const RunResult both = run(std::move(script), ecmp());
-  const std::int64_t alone = run(one_message(0, 63, bytes), ecmp()).flows.at(0).received;
-  EXPECT_EQ(both.flows.at(0).received, alone);
-  EXPECT_GT(both.flows.at(1).received, alone * 19 / 10);
-  EXPECT_LT(both.flows.at(1).received, alone * 2);
+  const std::int64_t alone = run(one_message(0, 63, bytes), ecmp()).flows.at(0).received.count();
+  EXPECT_EQ(both.flows.at(0).received.count(), alone);
+  EXPECT_GT(both.flows.at(1).received.count(), alone * 19 / 10);
+  EXPECT_LT(both.flows.at(1).received.count(), alone * 2);
 }
 
 // To different ranks they share the sender's NIC.
@@ -110,9 +110,10 @@ TEST(FlowSim, MessagesToDifferentRanksGoSideBySide) {
   Script script(64);
   script.add(0, {Instruction::put(63, bytes), Instruction::put(62, bytes), Instruction::wait_all()});
   const RunResult both = run(std::move(script), ecmp());
-  const std::int64_t alone = run(one_message(0, 63, bytes), ecmp()).flows.at(0).received;
-  EXPECT_GT(both.flows.at(0).received, alone * 19 / 10);
-  EXPECT_NEAR(static_cast<double>(both.flows[1].received) / static_cast<double>(both.flows[0].received), 1, 0.01);
+  const std::int64_t alone = run(one_message(0, 63, bytes), ecmp()).flows.at(0).received.count();
+  EXPECT_GT(both.flows.at(0).received.count(), alone * 19 / 10);
+  EXPECT_NEAR(static_cast<double>(both.flows[1].received.count()) / static_cast<double>(both.flows[0].received.count()),
+              1, 0.01);
 }
 
 // ---- paths
@@ -215,8 +216,8 @@ TEST(FlowSim, AnIncastSharesTheLastLink) {
   const std::int64_t wire = 250 * (4096 + 64) * 80;  // ps at 100 Gb/s
   ASSERT_EQ(result.flows.size(), 8u);
   for (const FlowRecord& flow : result.flows) {
-    EXPECT_GE(flow.received, 8 * wire);
-    EXPECT_LE(flow.received, 8 * wire + 8'000'000);
+    EXPECT_GE(flow.received.count(), 8 * wire);
+    EXPECT_LE(flow.received.count(), 8 * wire + 8'000'000);
   }
 }
 
@@ -227,8 +228,8 @@ TEST(FlowSim, RatesFollowWhenAFlowEnds) {
   script.add(8, {Instruction::put(0, 300 * kPayload)});
   const RunResult result = run(std::move(script), ecmp());
   const std::int64_t packet = (4096 + 64) * 80;
-  const std::int64_t latency = result.flows.at(0).sent - 200 * packet;
-  EXPECT_NEAR(static_cast<double>(result.flows.at(1).sent), static_cast<double>(400 * packet + latency), 2);
+  const std::int64_t latency = result.flows.at(0).sent.count() - 200 * packet;
+  EXPECT_NEAR(static_cast<double>(result.flows.at(1).sent.count()), static_cast<double>(400 * packet + latency), 2);
 }
 
 // After every start and end, on the links of a real fabric.
@@ -276,7 +277,7 @@ RC_GTEST_PROP(FlowSim, EveryAllocationOnAFabricIsThatOfProgressiveFilling, ()) {
 
 std::int64_t end_of_packets(Script script, const SimConfig& config, const fabric::Fabric& fabric, bool hosts) {
   PacketSim engine(fabric, config);
-  return PacketRun(script, engine, hosts).run().end;
+  return PacketRun(script, engine, hosts).run().end.count();
 }
 
 TEST(FlowSim, APermutationWithSprayIsWithinFivePercentOfPackets) {
@@ -285,7 +286,7 @@ TEST(FlowSim, APermutationWithSprayIsWithinFivePercentOfPackets) {
     config.seed = seed;
     SimConfig packets = packets_of(config);
     packets.seed = seed;
-    const auto flows = static_cast<double>(run(shifted(21, 2'000'000), config).end);
+    const auto flows = static_cast<double>(run(shifted(21, 2'000'000), config).end.count());
     const auto ended = static_cast<double>(end_of_packets(shifted(21, 2'000'000), packets, fat_tree(), false));
     EXPECT_NEAR(flows / ended, 1, 0.05) << seed;
   }
@@ -295,9 +296,9 @@ TEST(FlowSim, CollisionsOfEcmpSlowTheSameFlowsDown) {
   const FlowConfig config = ecmp();
   SimConfig packets = packets_of(config);
   packets.stack.srd.paths = 1;
-  const auto flows = static_cast<double>(run(shifted(21, 2'000'000), config).end);
+  const auto flows = static_cast<double>(run(shifted(21, 2'000'000), config).end.count());
   EXPECT_NEAR(flows / static_cast<double>(end_of_packets(shifted(21, 2'000'000), packets, fat_tree(), false)), 1, 0.05);
-  EXPECT_GT(flows, 1.5 * static_cast<double>(run(shifted(21, 2'000'000), {}).end));
+  EXPECT_GT(flows, 1.5 * static_cast<double>(run(shifted(21, 2'000'000), {}).end.count()));
 }
 
 // Inside servers: two NICs for eight GPUs, so four GPUs share one.
@@ -307,8 +308,8 @@ TEST(FlowSim, GpusThatShareANicShareItsRate) {
   static const fabric::Fabric fabric(*cluster);
   FlowConfig config;
   config.hosts = true;
-  const auto alone = static_cast<double>(run(one_message(0, 8, 8'000'000, 16), config, fabric).end);
-  const auto shared = static_cast<double>(run(shifted(8, 8'000'000, 16), config, fabric).end);
+  const auto alone = static_cast<double>(run(one_message(0, 8, 8'000'000, 16), config, fabric).end.count());
+  const auto shared = static_cast<double>(run(shifted(8, 8'000'000, 16), config, fabric).end.count());
   EXPECT_GT(shared, 3.5 * alone);
   const auto packets = static_cast<double>(end_of_packets(shifted(8, 8'000'000, 16), packets_of(config), fabric, true));
   EXPECT_NEAR(shared / packets, 1, 0.1);
@@ -337,7 +338,8 @@ TEST(FlowSim, ServersAddTheirLatency) {
   static const fabric::Fabric fabric(*cluster);
   FlowConfig config;
   config.hosts = true;
-  const auto alone = static_cast<double>(run(one_message(0, 8, 100 * kPayload, 16), config, fabric).flows.at(0).sent);
+  const auto alone =
+      static_cast<double>(run(one_message(0, 8, 100 * kPayload, 16), config, fabric).flows.at(0).sent.count());
   const PacketSim engine(fabric, packets_of(config));
   HostRoutes routes(fabric);
   const auto inside = [&](fabric::NodeId from, fabric::NodeId to) { return routes.find(from, to)->latency.count(); };
@@ -355,7 +357,7 @@ TEST(FlowSim, WithinAServerTheNetworkIsNotTouched) {
   config.hosts = true;
   const RunResult result = run(one_message(0, 1, 90'000'000, 16), config, fabric);
   ASSERT_EQ(result.flows.size(), 1u);
-  EXPECT_EQ(result.flows[0].sent, result.flows[0].received);
+  EXPECT_EQ(result.flows[0].sent.count(), result.flows[0].received.count());
   ASSERT_EQ(result.links.size(), 2u) << "to the NVSwitches and from them";
   EXPECT_EQ(result.links[0].bytes, 90'000'000u);
 }
@@ -400,7 +402,7 @@ TEST(FlowSim, ASlowLinkIsSlowForWhoeverTakesIt) {
                                        {Condition::Kind::degraded, 0, kForever, millionths, 0}));
     }
     Script script = one_message(0, 63, 4000 * kPayload);
-    return static_cast<double>(run_flows(script, routes).flows.at(0).received);
+    return static_cast<double>(run_flows(script, routes).flows.at(0).received.count());
   };
   EXPECT_NEAR(end(250'000) / end(0), 4, 0.1);
 }
@@ -419,7 +421,7 @@ TEST(FlowSim, ThoseWhoChoosePathsSendLessOverASlowOne) {
     }
     Script script(64);
     for (std::uint32_t i = 0; i < 4; ++i) script.add(i, {Instruction::put(60 + i, 4000 * kPayload)});
-    return static_cast<double>(run_flows(script, routes).end);
+    return static_cast<double>(run_flows(script, routes).end.count());
   };
   EXPECT_NEAR(end(false, 250'000) / end(false, 1'000'000), 4, 0.1);
   EXPECT_NEAR(end(true, 250'000) / end(true, 1'000'000), 4 / 3.25, 0.05);
@@ -510,11 +512,11 @@ TEST(FlowSim, AStoppedRunLeavesWhatWasDone) {
   std::uint64_t delivered = 0;
   const auto few = [&](const schedule::Progress& progress) {
     delivered = progress.delivered_bytes;
-    return progress.now < 200'000'000;
+    return progress.now < Duration(200'000'000);
   };
   const RunResult result = run_flows(script, routes, {true, few});
   EXPECT_FALSE(result.stopped_by.empty());
-  EXPECT_GE(result.end, 200'000'000);
+  EXPECT_GE(result.end.count(), 200'000'000);
   EXPECT_LT(result.flows.size(), 1000u);
   EXPECT_GT(delivered, 0u);
   EXPECT_EQ(result.unfinished, 1u);
@@ -568,7 +570,8 @@ TEST(FlowSim, LinksThatAreTakenTogetherAreOneAndGiveTheSame) {
   const RunResult a = run_flows(first, together, {true, {}});
   const RunResult b = run_flows(second, apart, {true, {}});
   EXPECT_LT(together.rates().links() * 2, apart.rates().links());
-  EXPECT_NEAR(static_cast<double>(a.end), static_cast<double>(b.end), static_cast<double>(b.end) * 1e-4);
+  EXPECT_NEAR(static_cast<double>(a.end.count()), static_cast<double>(b.end.count()),
+              static_cast<double>(b.end.count()) * 1e-4);
   ASSERT_EQ(a.links.size(), b.links.size());
   std::map<std::string, std::uint64_t> carried;
   for (const auto& link : b.links) carried[link.from + ">" + link.to] += link.bytes;
@@ -608,7 +611,7 @@ TEST(FlowSim, WhereManyComeAndGoRatesAreFoundForSeveralAtATime) {
     options.many = many;
     const RunResult result = run_flows(script, routes, options);
     EXPECT_EQ(result.unfinished, 0u);
-    return static_cast<double>(result.end);
+    return static_cast<double>(result.end.count());
   };
   const double exactly = end(UINT32_MAX);
   EXPECT_NEAR(end(256), exactly, exactly * 0.02);

@@ -62,7 +62,7 @@ schedule::RunResult run(const Built& built, const std::vector<Send>& sends, cons
     flow.source = each.from;
     flow.destination = each.to;
     flow.bytes = each.bytes;
-    flow.start = each.start;
+    flow.start = Duration(each.start);
     matrix.flows.push_back(flow);
   }
   workload::MatrixSchedule schedule(matrix);
@@ -77,7 +77,7 @@ void lose_plane(PacketSim& engine, std::uint32_t plane, std::int64_t from, std::
 }
 
 std::uint64_t delivered(const schedule::RunResult& result) {
-  return result.failures->delivered.between(0, INT64_MAX / 2);
+  return result.failures->delivered.between(Duration(0), Duration(INT64_MAX / 2));
 }
 
 TEST(Failover, APlaneThatDiesCostsTheTimeToNoticeAndTheRestAtHalfTheRate) {
@@ -87,9 +87,9 @@ TEST(Failover, APlaneThatDiesCostsTheTimeToNoticeAndTheRestAtHalfTheRate) {
     ASSERT_NE(result.flows[0].sent, schedule::kNotYet) << static_cast<int>(protocol);
     EXPECT_GT(result.failures->moved, 0u);
     EXPECT_EQ(delivered(result), kBytes);
-    EXPECT_GT(result.end, 20 * kMicrosecond + kSilence);
-    EXPECT_LT(result.end, 20 * kMicrosecond + 2 * kSilence + 100 * kMicrosecond) << static_cast<int>(protocol);
-    EXPECT_GE(result.failures->first_moved, kSilence);
+    EXPECT_GT(result.end.count(), 20 * kMicrosecond + kSilence);
+    EXPECT_LT(result.end.count(), 20 * kMicrosecond + 2 * kSilence + 100 * kMicrosecond) << static_cast<int>(protocol);
+    EXPECT_GE(result.failures->first_moved.count(), kSilence);
   }
 }
 
@@ -113,8 +113,8 @@ TEST(Failover, RawMessagesStayWhereTheyAreAndOthersMove) {
         return send;
       };
       script.add(0, {put(kBytes, 0)});
-      script.add(0, {put(kRawBytes, kRaw), schedule::Instruction::at(30 * kMicrosecond), put(kRawBytes, kRaw),
-                     schedule::Instruction::at(later), put(kRawBytes, kRaw)});
+      script.add(0, {put(kRawBytes, kRaw), schedule::Instruction::at(Duration(30 * kMicrosecond)), put(kRawBytes, kRaw),
+                     schedule::Instruction::at(Duration(later)), put(kRawBytes, kRaw)});
       PacketSim engine(two_planes().fabric, config);
       lose_plane(engine, 0, 20 * kMicrosecond);
       const auto result = PacketRun(script, engine, hosts).run();
@@ -143,7 +143,8 @@ TEST(Failover, WhatCameBeforeAFaultIsSeen) {
     const auto result = run(
         two_planes(), {{0, 32}}, config_of(), [](PacketSim& engine) { lose_plane(engine, 0, 40 * kMicrosecond); },
         hosts);
-    const auto before = static_cast<double>(result.failures->delivered.between(0, 40 * kMicrosecond));
+    const auto before =
+        static_cast<double>(result.failures->delivered.between(Duration(0), Duration(40 * kMicrosecond)));
     EXPECT_GT(before, 0.25 * kBytes) << hosts;
     EXPECT_LT(before, 0.55 * kBytes) << hosts;
     EXPECT_EQ(delivered(result), kBytes);
@@ -159,11 +160,12 @@ TEST(Failover, ReadsGoByTheOtherPlaneToo) {
     config.stack.srd.reads = reads;
     const auto result = run(two_planes(), {{0, 32}, {40, 3}}, config,
                             [](PacketSim& engine) { lose_plane(engine, 0, 20 * kMicrosecond); });
-    for (const schedule::FlowRecord& flow : result.flows) ASSERT_NE(flow.received, schedule::kNotYet) << reads;
+    for (const schedule::FlowRecord& flow : result.flows)
+      ASSERT_NE(flow.received, schedule::kNotYet) << reads;
     EXPECT_GT(result.failures->moved, 0u);
     EXPECT_EQ(delivered(result), 2 * kBytes);
-    EXPECT_GE(result.failures->first_moved, kSilence);
-    EXPECT_LT(result.end, 20 * kMicrosecond + 2 * kSilence + 200 * kMicrosecond) << reads;
+    EXPECT_GE(result.failures->first_moved.count(), kSilence);
+    EXPECT_LT(result.end.count(), 20 * kMicrosecond + 2 * kSilence + 200 * kMicrosecond) << reads;
   }
 }
 
@@ -177,15 +179,15 @@ TEST(Failover, WhatArrivedButWasNeverAcknowledgedCountsOnce) {
   ASSERT_NE(result.flows[0].sent, schedule::kNotYet);
   EXPECT_GT(result.failures->moved, 0u);
   EXPECT_EQ(delivered(result), kFew);
-  EXPECT_LT(result.flows[0].received, kSilence);  // by its first coming
-  EXPECT_GT(result.flows[0].sent, kSilence);
+  EXPECT_LT(result.flows[0].received.count(), kSilence);  // by its first coming
+  EXPECT_GT(result.flows[0].sent.count(), kSilence);
 }
 
 TEST(Failover, WhoKnowsOfTheDeadPlaneDoesNotTryIt) {
   const std::int64_t later = 1000 * kMicrosecond;
   const auto result = run(two_planes(), {{0, 32}, {0, 32, later}}, config_of(),
                           [](PacketSim& engine) { lose_plane(engine, 0, 20 * kMicrosecond); });
-  const std::int64_t took = result.flows[1].received - later;
+  const std::int64_t took = result.flows[1].received.count() - later;
   EXPECT_LT(took, kSilence);
   EXPECT_GT(took, 160 * kMicrosecond);  // one plane
 }
@@ -195,7 +197,7 @@ TEST(Failover, APlaneThatIsBackIsUsedAgain) {
   const std::int64_t later = 15 * kSilence;
   const auto result = run(two_planes(), {{0, 32}, {0, 32, later}}, config_of(),
                           [](PacketSim& engine) { lose_plane(engine, 0, 20 * kMicrosecond, 5 * kSilence); });
-  EXPECT_LT(result.flows[1].received - later, 100 * kMicrosecond);  // both planes
+  EXPECT_LT(result.flows[1].received.count() - later, 100 * kMicrosecond);  // both planes
 }
 
 TEST(Failover, ANicWithOnePortLeavesItsWorkToTheOthers) {
@@ -233,7 +235,7 @@ TEST(Failover, AnyNumberOfThreadsGivesTheSame) {
         run(two_planes(), sends, config, [](PacketSim& engine) { lose_plane(engine, 0, 20 * kMicrosecond); });
     EXPECT_EQ(delivered(result), 64 * kBytes);
     digests.push_back(result.digest);
-    moved.insert(moved.end(), {result.failures->first_moved, result.failures->last_moved});
+    moved.insert(moved.end(), {result.failures->first_moved.count(), result.failures->last_moved.count()});
   }
   EXPECT_EQ(digests[0], digests[1]);
   EXPECT_EQ(digests[0], digests[2]);

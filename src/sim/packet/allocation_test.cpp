@@ -26,7 +26,7 @@ TEST(Allocation, TheHotPathNeedsNone) {
     std::uint64_t events_before = 0;
     std::uint64_t events_after = 0;
     sim.on_progress = [&](const schedule::Progress& progress) {
-      if (progress.now <= kWarm || progress.now > kStillBusy) return true;
+      if (progress.now.count() <= kWarm || progress.now.count() > kStillBusy) return true;
       if (before == 0) {
         before = allocations;
         events_before = progress.events;
@@ -75,12 +75,12 @@ TEST(Allocation, MemoryFollowsWhatIsInFlightAndNotWhatIsDone) {
       std::uint64_t warm = 0;
       std::uint64_t later = 0;
       engine.on_progress = [&](const schedule::Progress& progress) {
-        if (warm == 0 && progress.now >= kWarm) warm = bytes_in_use;
+        if (warm == 0 && progress.now.count() >= kWarm) warm = bytes_in_use;
         later = bytes_in_use;
-        return progress.now < 4 * kWarm;
+        return progress.now.count() < 4 * kWarm;
       };
       const schedule::RunResult result = PacketRun(schedule, engine, hosts).run();
-      EXPECT_GE(result.end, 4 * kWarm);
+      EXPECT_GE(result.end.count(), 4 * kWarm);
       EXPECT_GT(result.counters.data_sent, 200'000u) << "or little was done";
       EXPECT_LE(later, warm + 20'000) << (flaps ? "flapping" : "") << (hosts ? ", with hosts" : "")
                                       << (verb == transport::Op::read ? ", reading" : "");

@@ -67,9 +67,9 @@ Shared share(std::uint32_t flows) {
   std::int64_t since = 0;
   std::int64_t until = 0;
   sim.on_progress = [&](const schedule::Progress& progress) {
-    until = progress.now;
-    if (progress.now < kFrom || !before.empty()) return progress.now < kTo;
-    since = progress.now;
+    until = progress.now.count();
+    if (progress.now.count() < kFrom || !before.empty()) return progress.now.count() < kTo;
+    since = progress.now.count();
     then = sim.port(out);
     for (std::uint32_t i = 0; i < flows; ++i) before.push_back(sim.port(sim.layout().port_of_endpoint(32 + i)).bytes);
     return true;

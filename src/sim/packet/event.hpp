@@ -60,7 +60,7 @@ struct ControlFrame {
 };
 
 struct alignas(64) Event {
-  std::int64_t time = 0;     // ps
+  std::int64_t time = 0;     // ps, a plain number as all that the wheel calculates with it for every hop
   std::uint32_t to = 0;      // entity that handles it
   std::uint32_t from = 0;    // entity that caused it
   std::uint32_t number = 0;  // of its cause, counted by `from`

@@ -131,12 +131,12 @@ TEST(ExactPorts, ASlowReceiverPausesItsSenders) {
   EXPECT_EQ(sim.raw_counters().received, 4000u);
   EXPECT_EQ(outcome.result.counters.dropped, 0u);
   const std::int64_t ideal = 4000LL * 4150 * 800;
-  EXPECT_GE(outcome.result.end, ideal);
-  EXPECT_LE(outcome.result.end, ideal * 101 / 100);
+  EXPECT_GE(outcome.result.end.count(), ideal);
+  EXPECT_LE(outcome.result.end.count(), ideal * 101 / 100);
   bool paused = false;
   for (const schedule::LinkRecord& link : outcome.result.links)
-    paused = paused || (link.from.find("nic") != std::string::npos && link.paused > ideal / 2);
-  EXPECT_TRUE(paused) << outcome.result.links[0].from << outcome.result.links[0].paused;
+    paused = paused || (link.from.find("nic") != std::string::npos && link.paused.count() > ideal / 2);
+  EXPECT_TRUE(paused) << outcome.result.links[0].from << outcome.result.links[0].paused.count();
 }
 
 // SRD's data and raw packets in two weighted classes.
@@ -278,7 +278,8 @@ TEST(ExactPorts, ASlowReceiverResumesEveryClass) {
   EXPECT_EQ(sim.raw_counters().received, 4000u);
   EXPECT_EQ(outcome.result.counters.dropped, 0u);
   EXPECT_GT(outcome.result.counters.pauses, 10u);
-  for (const schedule::LinkRecord& link : outcome.result.links) EXPECT_LE(link.paused, outcome.result.end) << link.to;
+  for (const schedule::LinkRecord& link : outcome.result.links)
+    EXPECT_LE(link.paused.count(), outcome.result.end.count()) << link.to;
 }
 
 // Packets that get lost on a cable hold no room behind it: of two packets' credit none would soon be left.
@@ -328,7 +329,7 @@ TEST(ExactPorts, TheWatchdogEndsAStorm) {
     PacketSim sim(fat_tree(), config);
     sim.slow_receiver(0, 10);
     flood(sim, {1, 2, 16, 17, 33}, 4000);
-    sim.on_progress = [](const schedule::Progress& progress) { return progress.now < 20'000'000'000; };
+    sim.on_progress = [](const schedule::Progress& progress) { return progress.now < Duration(20'000'000'000); };
     const Outcome outcome = run_on(sim, {{18, 1, 400'000, 1'000'000'000}});
     return std::pair(outcome.sent.size() == 1, outcome.result.counters.watchdog_drops > 0);
   };

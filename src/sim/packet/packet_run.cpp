@@ -169,7 +169,7 @@ void PacketRun::completed(std::int64_t now, const transport::Completion& done) {
   if (fails_over_) {
     // Its sender could not know. Of raw messages every packet is told.
     if (moves && std::exchange(parts_[from][number].delivered, 1) != 0) return;
-    hosts_of(target).failures.delivered.add(now, done.bytes);
+    hosts_of(target).failures.delivered.add(Duration(now), done.bytes);
   }
   if (!model_hosts_) return runner_.received(now, to, from, message);
   cross(now, target, hosts_of(target).routes.find(nic(done.endpoint), part(to)),
@@ -298,7 +298,7 @@ void PacketRun::failed(std::int64_t now, std::uint32_t from, std::uint32_t numbe
   if (is_read(runner_.message(from, each.message).stream)) read_next(now, hosts, each.pair);
   if (now - each.since >= config.give_up) return give_up_part(now, from, number);
   if (move(now, from, number)) {
-    hosts.failures.note_moved(now);
+    hosts.failures.note_moved(Duration(now));
   } else if (config.failover < config.give_up) {
     try_again(now, hosts, from, number);  // perhaps it comes back
   } else {
@@ -386,7 +386,7 @@ void PacketRun::has_read(std::int64_t now, std::uint32_t from, std::uint32_t mes
                          const transport::Completion& done) {
   const std::uint32_t domain = domain_of(from);
   Hosts& hosts = hosts_of(domain);
-  if (fails_over_) hosts.failures.delivered.add(now, done.bytes);
+  if (fails_over_) hosts.failures.delivered.add(Duration(now), done.bytes);
   read_next(now, hosts, {done.endpoint, done.peer});
   if (model_hosts_)
     return cross(now, domain, hosts.routes.find(nic(done.endpoint), part(from)),
@@ -544,7 +544,7 @@ schedule::RunResult PacketRun::run(const LanesOf& counted) {
   UnloadedTimes unloaded(engine_, model_hosts_ ? &hosts_[0]->routes : nullptr);
   for (schedule::FlowRecord& flow : result.flows) {
     flow.unanswered = is_raw(flow.stream);
-    flow.unloaded = unloaded.of(flow);
+    flow.unloaded = Duration(unloaded.of(flow));
   }
   for (std::uint32_t i = 0; i < engine_.config().streams.size(); ++i) {
     const transport::Counters counters = engine_.counters(engine_.config().streams[i], engine_.config().lane_of(i));
@@ -555,12 +555,12 @@ schedule::RunResult PacketRun::run(const LanesOf& counted) {
   }
   if (fails_over_) result.failures = take_failures();
   if (!result.stopped_by.empty()) return result;
-  const std::int64_t last_event = result.end;
-  result.end = last;  // a transport's timers do not count
+  const std::int64_t last_event = result.end.count();
+  result.end = Duration(last);  // a transport's timers do not count
   // What is left of a raw message that has lost a packet arrives, too.
   for (const schedule::FlowRecord& flow : result.flows)
-    if (flow.unanswered && flow.received == schedule::kNotYet) result.end = last_event;
-  for (const auto& hosts : hosts_) result.end = std::max(result.end, hosts->gave_up);
+    if (flow.unanswered && flow.received == schedule::kNotYet) result.end = Duration(last_event);
+  for (const auto& hosts : hosts_) result.end = Duration(std::max(result.end.count(), hosts->gave_up));
   return result;
 }
 

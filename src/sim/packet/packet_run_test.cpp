@@ -24,7 +24,7 @@ workload::Matrix matrix_of(std::uint32_t nodes, const std::vector<Flow>& flows) 
     each.source = flow.source;
     each.destination = flow.destination;
     each.bytes = flow.bytes;
-    each.start = flow.start;
+    each.start = Duration(flow.start);
     matrix.flows.push_back(each);
   }
   return matrix;
@@ -48,9 +48,9 @@ TEST(PacketRun, WithoutHostsAFlowTakesWhatTheNetworkTakes) {
   const schedule::RunResult result = run_matrix(tree, matrix_of(64, {{0, 63, 100 * 4086, 5'000'000}}), false);
   ASSERT_EQ(result.flows.size(), 1u);
   const FlowRecord& flow = result.flows[0];
-  EXPECT_EQ(flow.start, 5'000'000);
-  EXPECT_EQ(flow.sent - flow.start, flow.unloaded);
-  EXPECT_LT(flow.received, flow.sent);
+  EXPECT_EQ(flow.start.count(), 5'000'000);
+  EXPECT_EQ((flow.sent - flow.start).count(), flow.unloaded.count());
+  EXPECT_LT(flow.received.count(), flow.sent.count());
 }
 
 // By any transport that has the whole window from the start. Which path the last packets take is a matter of hashes.
@@ -68,7 +68,8 @@ RC_GTEST_PROP(PacketRun, AFlowAloneIsNotSlowedDown, ()) {
   const Built& tree = trees[*rc::gen::inRange(0, 3)];
   const schedule::RunResult result = run_matrix(tree, matrix_of(64, {{from, to, bytes, 5'000'000}}), false, config);
   const FlowRecord& flow = result.flows.at(0);
-  RC_ASSERT((flow.unanswered ? flow.received : flow.sent) - flow.start == flow.unloaded);
+  RC_ASSERT((flow.unanswered ? flow.received : flow.sent).count() - flow.start.count() ==
+            flow.unloaded.count());
 }
 
 // From GPU to GPU: through one NIC, through both ports of one, and through four at once that PCIe cannot keep busy;
@@ -88,8 +89,9 @@ RC_GTEST_PROP(PacketRun, AFlowAloneIsNotSlowedDownByItsServers, ()) {
   const Built& built = clusters[*rc::gen::inRange(0, 3)];
   const schedule::RunResult result = run_matrix(built, matrix_of(64, {{from, to, bytes, 5'000'000}}), true, config);
   const FlowRecord& flow = result.flows.at(0);
-  RC_LOG() << bytes << " bytes took " << flow.sent - flow.start << ", alone " << flow.unloaded << "\n";
-  RC_ASSERT((flow.sent - flow.start) * 1000 / flow.unloaded == 1000);
+  RC_LOG() << bytes << " bytes took " << (flow.sent - flow.start).count() << ", alone " << flow.unloaded.count()
+           << "\n";
+  RC_ASSERT((flow.sent - flow.start).count() * 1000 / flow.unloaded.count() == 1000);
 }
 
 // The request goes as a bare header; the target acknowledges it and sends the bytes. When those are acknowledged is
@@ -104,9 +106,9 @@ TEST(PacketRun, AReadAloneTakesARequestAndItsAnswerToThePicosecond) {
   const std::int64_t acknowledgement = 64 * 80;
   const std::int64_t answer = 9 * 4150 * 80 + 6 * (4150 * 80 + 1'000'000);
   const FlowRecord& flow = result.flows[0];
-  EXPECT_EQ(flow.sent - flow.start, request + acknowledgement + answer);
-  EXPECT_EQ(flow.received, flow.sent);
-  EXPECT_EQ(flow.unloaded, flow.sent - flow.start);
+  EXPECT_EQ((flow.sent - flow.start).count(), request + acknowledgement + answer);
+  EXPECT_EQ(flow.received.count(), flow.sent.count());
+  EXPECT_EQ(flow.unloaded.count(), (flow.sent - flow.start).count());
 }
 
 TEST(PacketRun, AWriteTakesWhatASendTakes) {
@@ -118,8 +120,8 @@ TEST(PacketRun, AWriteTakesWhatASendTakes) {
   config.stack.srd.tell_writes = true;
   const schedule::RunResult written = run_matrix(hgx, matrix, true, config);
   for (std::size_t i = 0; i < 2; ++i) {
-    EXPECT_EQ(written.flows[i].sent, sent.flows[i].sent);
-    EXPECT_EQ(written.flows[i].received, sent.flows[i].received);
+    EXPECT_EQ(written.flows[i].sent.count(), sent.flows[i].sent.count());
+    EXPECT_EQ(written.flows[i].received.count(), sent.flows[i].received.count());
   }
   EXPECT_NE(written.digest, sent.digest) << "packets say what they are";
 }
@@ -134,15 +136,16 @@ TEST(PacketRun, MessagesOfAConnectionKeepTheirOrder) {
   for (const Protocol protocol : {Protocol::srd, Protocol::rocev2, Protocol::tcp, Protocol::uet}) {
     SimConfig config = over(protocol);
     const auto flows = run_matrix(hgx, matrix, true, config).flows;
-    EXPECT_GT(flows[1].received, flows[0].received - flows[0].unloaded / 100) << static_cast<int>(protocol);
-    EXPECT_LT(flows[0].received, flows[0].unloaded * 105 / 100) << static_cast<int>(protocol);
-    EXPECT_LT(flows[2].received, flows[0].unloaded * 210 / 100) << static_cast<int>(protocol);
-    EXPECT_LT(flows[3].received, flows[0].received / 4) << static_cast<int>(protocol);
+    EXPECT_GT(flows[1].received.count(), (flows[0].received - flows[0].unloaded / 100).count())
+        << static_cast<int>(protocol);
+    EXPECT_LT(flows[0].received.count(), (flows[0].unloaded * 105 / 100).count()) << static_cast<int>(protocol);
+    EXPECT_LT(flows[2].received.count(), (flows[0].unloaded * 210 / 100).count()) << static_cast<int>(protocol);
+    EXPECT_LT(flows[3].received.count(), (flows[0].received / 4).count()) << static_cast<int>(protocol);
     if (protocol != Protocol::rocev2) continue;
     config.stack.roce.qps = 4;
     const auto apart = run_matrix(hgx, matrix, true, config).flows;
-    EXPECT_LT(apart[1].received, apart[0].received / 4);
-    EXPECT_GT(apart[0].received, flows[0].received * 3 / 2) << "two at once";
+    EXPECT_LT(apart[1].received.count(), (apart[0].received / 4).count());
+    EXPECT_GT(apart[0].received.count(), (flows[0].received * 3 / 2).count()) << "two at once";
   }
 }
 
@@ -194,13 +197,13 @@ TEST(PacketRun, ReadsWaitForTheirTurnAndComeBackThroughTheServer) {
     config.threads = threads;
     const schedule::RunResult result = run_matrix(hgx, matrix_of(64, flows), true, config);
     for (const FlowRecord& flow : result.flows) {
-      ASSERT_GE(flow.sent, flow.unloaded) << flow.source;
-      EXPECT_EQ(flow.received, flow.sent);
+      ASSERT_GE(flow.sent.count(), flow.unloaded.count()) << flow.source;
+      EXPECT_EQ(flow.received.count(), flow.sent.count());
     }
     // All bytes come in by one NIC of 400 Gb/s, and it is hardly ever idle.
     const std::int64_t wire = std::int64_t{40} * 300'000 * 20 * 4160 / 4096;
-    EXPECT_GT(result.end, wire);
-    EXPECT_LT(result.end, wire * 11 / 10);
+    EXPECT_GT(result.end.count(), wire);
+    EXPECT_LT(result.end.count(), wire * 11 / 10);
     if (digest == 0) digest = result.digest;
     EXPECT_EQ(result.digest, digest) << threads;
   }
@@ -220,9 +223,9 @@ TEST(PacketRun, ARawMessageAloneArrivesToThePicosecondAndIsNotAnswered) {
       run_matrix(tree, matrix_of(64, {{0, 63, 10 * 4086, 5'000'000}}), false, raw_config());
   const FlowRecord& flow = result.flows[0];
   EXPECT_TRUE(flow.unanswered);
-  EXPECT_EQ(flow.received - flow.start, 9 * 4150 * 80 + 6 * (4150 * 80 + 1'000'000));
-  EXPECT_EQ(flow.unloaded, flow.received - flow.start);
-  EXPECT_LT(flow.sent, flow.received);
+  EXPECT_EQ((flow.received - flow.start).count(), 9 * 4150 * 80 + 6 * (4150 * 80 + 1'000'000));
+  EXPECT_EQ(flow.unloaded.count(), (flow.received - flow.start).count());
+  EXPECT_LT(flow.sent.count(), flow.received.count());
   EXPECT_EQ(result.counters.data_sent, 10u);
   EXPECT_EQ(result.counters.acks_sent, 0u);
   EXPECT_EQ(result.unfinished, 0u);
@@ -279,9 +282,9 @@ TEST(PacketRun, GpusOfOneServerUseNvlinkAlone) {
   const Built hgx = cluster("{kind: hgx-h100, count: 8}", kRails);
   const schedule::RunResult result = run_matrix(hgx, matrix_of(64, {{0, 5, 450'000'000, 0}}), true);
   // 450 GB/s one way: a millisecond, and the latency of two hops.
-  EXPECT_EQ(result.flows[0].received, result.flows[0].unloaded);
-  EXPECT_GE(result.flows[0].received, 1'000'000'000);
-  EXPECT_LT(result.flows[0].received, 1'010'000'000);
+  EXPECT_EQ(result.flows[0].received.count(), result.flows[0].unloaded.count());
+  EXPECT_GE(result.flows[0].received.count(), 1'000'000'000);
+  EXPECT_LT(result.flows[0].received.count(), 1'010'000'000);
   EXPECT_EQ(result.counters.data_sent, 0u);
 }
 
@@ -290,7 +293,8 @@ TEST(PacketRun, TheSlowestOfNicAndPcieDecides) {
   // another socket's root complex, data go through host memory and PCIe twice, which the NIC still keeps up with.
   const auto rate = [](const Built& built) {
     const schedule::RunResult result = run_matrix(built, matrix_of(16, {{0, 8, 40'000'000, 0}}), true);
-    return static_cast<double>(result.flows[0].bytes) * 8000 / static_cast<double>(result.flows[0].received);  // Gb/s
+    return static_cast<double>(result.flows[0].bytes) * 8000 /
+           static_cast<double>(result.flows[0].received.count());  // Gb/s
   };
   const Built eight = cluster("{kind: hgx-h100, count: 8, nics: 8}", kRails);
   const double near = rate(eight);
@@ -304,8 +308,8 @@ TEST(PacketRun, GpusThatShareANicShareItsRate) {
   const workload::Matrix one = matrix_of(64, {{0, 8, 4'000'000, 0}});
   const workload::Matrix four =
       matrix_of(64, {{0, 8, 4'000'000, 0}, {1, 9, 4'000'000, 0}, {2, 10, 4'000'000, 0}, {3, 11, 4'000'000, 0}});
-  const double alone = static_cast<double>(run_matrix(two, one, true).end);
-  EXPECT_NEAR(static_cast<double>(run_matrix(two, four, true).end) / alone, 4, 0.4);
+  const double alone = static_cast<double>(run_matrix(two, one, true).end.count());
+  EXPECT_NEAR(static_cast<double>(run_matrix(two, four, true).end.count()) / alone, 4, 0.4);
 }
 
 TEST(PacketRun, MessagesAreStripedOverTheCardsNearAGpu) {
@@ -313,7 +317,8 @@ TEST(PacketRun, MessagesAreStripedOverTheCardsNearAGpu) {
   const Built p5 =
       cluster("{kind: p5.48xlarge, count: 8}", "{kind: tor-clos, servers_per_leaf: 4, switch: tomahawk-4}");
   const schedule::RunResult result = run_matrix(p5, matrix_of(64, {{0, 63, 20'000'000, 0}}), true);
-  const double gbps = static_cast<double>(result.flows[0].bytes) * 8000 / static_cast<double>(result.flows[0].received);
+  const double gbps =
+      static_cast<double>(result.flows[0].bytes) * 8000 / static_cast<double>(result.flows[0].received.count());
   EXPECT_GT(gbps, 330);
   EXPECT_LT(gbps, 400);
 }
@@ -322,8 +327,8 @@ TEST(PacketRun, RailsThatAreNotJoinedAreChangedByNvlink) {
   const Built rails = cluster("{kind: hgx-h100, count: 8}", "{kind: rail-only, link: {rate: 400Gbps, cable: 5m}}");
   const schedule::RunResult same = run_matrix(rails, matrix_of(64, {{0, 8, 8'000'000, 0}}), true);
   const schedule::RunResult other = run_matrix(rails, matrix_of(64, {{0, 9, 8'000'000, 0}}), true);
-  EXPECT_GT(other.flows[0].received, same.flows[0].received);
-  EXPECT_LT(other.flows[0].received, same.flows[0].received * 12 / 10);  // pipelined chunk by chunk
+  EXPECT_GT(other.flows[0].received.count(), same.flows[0].received.count());
+  EXPECT_LT(other.flows[0].received.count(), (same.flows[0].received * 12 / 10).count());  // pipelined chunk by chunk
 }
 
 TEST(PacketRun, AnyNumberOfThreadsGivesTheSameWithHosts) {
@@ -341,7 +346,7 @@ TEST(PacketRun, AnyNumberOfThreadsGivesTheSameWithHosts) {
     PacketRun run(*schedule, engine, true);
     const schedule::RunResult result = run.run();
     EXPECT_EQ(result.flows.size(), 64u * 63);
-    for (const FlowRecord& flow : result.flows) ASSERT_GT(flow.received, 0);
+    for (const FlowRecord& flow : result.flows) ASSERT_GT(flow.received.count(), 0);
     if (digest == 0) digest = result.digest;
     EXPECT_EQ(result.digest, digest) << threads;
   }
@@ -369,7 +374,7 @@ TEST(PacketRun, LanesWaitForWhatTheyReceive) {
   EXPECT_EQ(result.stopped_by, "");
   ASSERT_EQ(result.flows.size(), 8u);
   for (std::size_t chunk = 0; chunk < 4; ++chunk)
-    EXPECT_GT(result.flows[4 + chunk].start, result.flows[chunk].received);
+    EXPECT_GT(result.flows[4 + chunk].start.count(), result.flows[chunk].received.count());
 }
 
 // GPU 1 has a NIC of its own, but the message names those next to GPUs 3 and 12.
@@ -384,7 +389,7 @@ TEST(PacketRun, AMessageTakesTheCardsItNames) {
   script.add(1, {send});
   PacketSim engine(hgx.fabric, {});
   schedule::RunResult result = PacketRun(script, engine, true).run();
-  ASSERT_GT(result.flows[0].received, 0);
+  ASSERT_GT(result.flows[0].received.count(), 0);
   engine.collect_links(result, 100);
   std::vector<std::string> out;
   for (const schedule::LinkRecord& link : result.links)

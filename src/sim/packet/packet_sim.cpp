@@ -84,7 +84,7 @@ std::vector<schedule::Outage> PacketSim::outages() const {
   for (const Special& special : world_.specials)
     for (const Condition& each : special.conditions)
       if (each.kind == Condition::Kind::down || each.kind == Condition::Kind::blackhole)
-        found.push_back({each.from, each.to});
+        found.push_back({Duration(each.from), Duration(each.to)});
   std::sort(found.begin(), found.end(),
             [](const auto& a, const auto& b) { return a.from != b.from ? a.from < b.from : a.to < b.to; });
   found.erase(std::unique(found.begin(), found.end()), found.end());
@@ -165,7 +165,7 @@ void PacketSim::choose_window() {
   schedule::Progress progress;
   for (const auto& shard : shards_) {
     window_ = std::min(window_, shard->next_window());
-    progress.now = std::max(progress.now, shard->reached());
+    progress.now = Duration(std::max(progress.now.count(), shard->reached()));
     progress.events += shard->tally().events;
     for (const transport::Stack& stack : shard->hosts().stacks()) progress.delivered_bytes += stack.payload_delivered();
   }
@@ -239,7 +239,7 @@ schedule::RunResult PacketSim::run(Client& client) {
   schedule::Counters& counters = result.counters;
   for (const auto& shard : shards_) {
     const Tally& tally = shard->tally();
-    result.end = std::max(result.end, shard->reached());
+    result.end = Duration(std::max(result.end.count(), shard->reached()));
     counters.events += tally.events;
     counters.dropped += tally.dropped;
     counters.lost += tally.lost + tally.corrupted;
@@ -254,13 +254,13 @@ schedule::RunResult PacketSim::run(Client& client) {
     }
   }
   counters.packet_hops = world_.hops();
-  if (config_.exact.is_scheduled()) settle_scheduled(result.end);
+  if (config_.exact.is_scheduled()) settle_scheduled(result.end.count());
   for (const GateDetails& gate : world_.exact.details) counters.pauses += gate.pauses;
   for (const ExactDrops& drops : world_.exact.drops) {
     counters.headroom_drops += drops.headroom;
     counters.watchdog_drops += drops.watchdog;
   }
-  if (capture_end() != INT64_MAX) result.capture_end = capture_end();
+  if (capture_end() != INT64_MAX) result.capture_end = Duration(capture_end());
   Digest all;
   for (const World::Entity& entity : world_.entities) all.add(entity.digest.value());
   result.digest = all.value();
@@ -318,10 +318,10 @@ void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) con
   std::partial_sort(used.begin(), used.begin() + static_cast<std::ptrdiff_t>(kept), used.end(),
                     [&](std::uint32_t a, std::uint32_t b) { return load(a) != load(b) ? load(a) > load(b) : a < b; });
   used.resize(kept);
-  result.sample_asked = config_.sample;
+  result.sample_asked = Duration(config_.sample);
   // One interval for all, that of the link with most to tell.
   for (const Special& each : world_.specials)
-    result.sample_interval = std::max(result.sample_interval, each.samples.interval());
+    result.sample_interval = Duration(std::max(result.sample_interval.count(), each.samples.interval()));
   for (const std::uint32_t index : used) {
     const Port& port = world_.ports[index];
     const Link& link = layout_.link(layout_.far(index).link);
@@ -331,13 +331,14 @@ void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) con
     record.to = layout_.name_of_end(layout_.reverse(index));
     record.rate = (INT64_C(8'000'000'000'000) << 10) / link.per_byte;
     record.bytes = port.bytes;
-    record.until = std::max(port.busy, port.busy_high);
+    record.until = Duration(std::max(port.busy, port.busy_high));
     if (stopped_ && record.until > result.end) {  // what waits was counted when it came
-      record.bytes -= std::min(record.bytes, static_cast<std::uint64_t>(link.bytes_in(record.until - result.end)));
+      record.bytes -=
+          std::min(record.bytes, static_cast<std::uint64_t>(link.bytes_in((record.until - result.end).count())));
       record.until = result.end;
     }
     record.packets = port.packets;
-    record.waited = port.waited;
+    record.waited = Duration(port.waited);
     record.peak_bytes = link.bytes_in(port.peak);
     record.marked = port.marked;
     record.trimmed = port.trimmed;
@@ -351,17 +352,18 @@ void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) con
         const GateDetails& details = world_.exact.details_of(index, cls);
         const std::int64_t since = world_.exact.gate(index, cls).paused_since;
         record.pauses += details.pauses;
-        const std::int64_t at_the_end = since > 0 ? std::max<std::int64_t>(0, result.end - since) : 0;
-        record.paused = std::max(record.paused, details.paused_for + at_the_end);
+        const std::int64_t at_the_end = since > 0 ? std::max<std::int64_t>(0, result.end.count() - since) : 0;
+        record.paused = Duration(std::max(record.paused.count(), details.paused_for + at_the_end));
       }
     }
     if (port.special == 0) continue;
     Samples samples = world_.specials[port.special - 1].samples;
     if (!samples.on()) continue;
-    samples.coarsen(result.sample_interval);
+    samples.coarsen(result.sample_interval.count());
     Samples refused = world_.specials[world_.ports[back].special - 1].refused;
-    for (const schedule::LinkSample& each : refused.finish(result.end)) samples.at(each.time).dropped += each.dropped;
-    for (schedule::LinkSample sample : samples.finish(result.end)) {
+    for (const schedule::LinkSample& each : refused.finish(result.end.count()))
+      samples.at(each.time.count()).dropped += each.dropped;
+    for (schedule::LinkSample sample : samples.finish(result.end.count())) {
       sample.link = number;
       result.samples.push_back(sample);
     }

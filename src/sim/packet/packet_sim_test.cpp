@@ -191,7 +191,7 @@ TEST(PacketSim, StoppedAtATimeAnyNumberOfThreadsGivesTheSame) {
     config.threads = threads;
     return run(shifted(21, 300'000), config,
                [&](PacketSim& sim) {
-                 sim.on_progress = [=](const schedule::Progress& progress) { return progress.now < time; };
+                 sim.on_progress = [=](const schedule::Progress& progress) { return progress.now.count() < time; };
                })
         .result;
   };
@@ -201,7 +201,7 @@ TEST(PacketSim, StoppedAtATimeAnyNumberOfThreadsGivesTheSame) {
     for (const std::uint32_t threads : {2u, 3u, 8u}) {
       const schedule::RunResult more = stopped(time, threads);
       EXPECT_EQ(one.digest, more.digest) << time << " ps, " << threads << " threads";
-      EXPECT_EQ(one.end, more.end) << time << " ps, " << threads << " threads";
+      EXPECT_EQ(one.end.count(), more.end.count()) << time << " ps, " << threads << " threads";
     }
   }
 }
@@ -230,7 +230,7 @@ TEST(PacketSim, ACaptureThatHasNoRoomForMoreSaysUntilWhenItIsWhole) {
     const Outcome out = run_on(sim, {{0, 1, 400'000, 0}});
     EXPECT_EQ(sim.captured().size(), room == 20 ? 20u : 98u);
     if (room == 20) {
-      EXPECT_EQ(out.result.capture_end, 20 * 4150 * 80) << "when the packet behind the last one left";
+      EXPECT_EQ(out.result.capture_end.count(), 20 * 4150 * 80) << "when the packet behind the last one left";
     } else {
       EXPECT_EQ(out.result.capture_end, schedule::kNotYet);
     }
@@ -243,12 +243,12 @@ TEST(PacketSim, SamplesThatAreTooManyBecomeCoarserAndKeepTheirSums) {
   config.sample = 100'000;
   config.queue_bytes = 40'000;
   const Outcome fine = run(flows, config);
-  EXPECT_EQ(fine.result.sample_interval, 100'000);
+  EXPECT_EQ(fine.result.sample_interval.count(), 100'000);
   config.most_samples = 1;  // so the least that every link has
   const Outcome coarse = run(flows, config);
   EXPECT_EQ(fine.result.digest, coarse.result.digest);
-  EXPECT_EQ(coarse.result.sample_asked, 100'000);
-  EXPECT_GT(coarse.result.sample_interval, 800'000);
+  EXPECT_EQ(coarse.result.sample_asked.count(), 100'000);
+  EXPECT_GT(coarse.result.sample_interval.count(), 800'000);
   struct Sum {
     std::uint64_t bytes = 0;
     std::uint64_t marked = 0;
@@ -261,7 +261,7 @@ TEST(PacketSim, SamplesThatAreTooManyBecomeCoarserAndKeepTheirSums) {
   const auto sums = [](const schedule::RunResult& result) {
     std::map<std::uint32_t, Sum> all;
     for (const schedule::LinkSample& sample : result.samples) {
-      EXPECT_EQ(sample.time % result.sample_interval, 0);
+      EXPECT_EQ(sample.time.count() % result.sample_interval.count(), 0);
       Sum& sum = all[sample.link];
       sum.bytes += sample.bytes;
       sum.marked += sample.marked;

@@ -19,11 +19,13 @@ namespace weft::sim {
 
 inline constexpr std::int64_t kControlBytes = 64;  // a pause, a credit: the smallest frame of Ethernet
 
+// Times are plain picoseconds, as is all that a hop calculates with: rates, marks and the wheel multiply and shift
+// them.
 struct alignas(64) Port {
   std::int64_t busy;       // data leaves until then
   std::int64_t busy_high;  // headers and acknowledgements
-  std::int64_t waited;     // ps, all packets together
-  std::int64_t peak;       // ps: longest that it was booked ahead
+  std::int64_t waited;     // all packets together
+  std::int64_t peak;       // longest that it was booked ahead
   std::uint64_t bytes;
   std::uint32_t packets;
   std::uint32_t marked;

@@ -12,10 +12,10 @@ void Samples::coarsen(std::int64_t interval) {
   interval_ = std::max(interval_, interval);
   std::size_t kept = 0;
   for (const LinkSample& each : rows_) {
-    const std::int64_t start = each.time / interval_ * interval_;
-    if (kept == 0 || rows_[kept - 1].time != start) {
+    const std::int64_t start = (each.time / interval_ * interval_).count();
+    if (kept == 0 || rows_[kept - 1].time.count() != start) {
       rows_[kept] = each;
-      rows_[kept++].time = start;
+      rows_[kept++].time = Duration(start);
       continue;
     }
     LinkSample& whole = rows_[kept - 1];
@@ -33,14 +33,14 @@ void Samples::coarsen(std::int64_t interval) {
 LinkSample& Samples::at(std::int64_t time) {
   while (rows_.size() > most_) coarsen(2 * interval_);
   const std::int64_t start = time / interval_ * interval_;
-  if (!rows_.empty() && rows_.back().time == start) return rows_.back();
+  if (!rows_.empty() && rows_.back().time.count() == start) return rows_.back();
   auto place = rows_.end();
-  if (!rows_.empty() && rows_.back().time > start)
+  if (!rows_.empty() && rows_.back().time.count() > start)
     place = std::lower_bound(rows_.begin(), rows_.end(), start,
-                             [](const LinkSample& row, std::int64_t begin) { return row.time < begin; });
-  if (place != rows_.end() && place->time == start) return *place;
+                             [](const LinkSample& row, std::int64_t begin) { return row.time.count() < begin; });
+  if (place != rows_.end() && place->time.count() == start) return *place;
   LinkSample fresh;
-  fresh.time = start;
+  fresh.time = Duration(start);
   return *rows_.insert(place, fresh);
 }
 
@@ -96,7 +96,7 @@ Samples part_of(const std::vector<LinkSample>& rows, std::int64_t interval, std:
   Samples mine(interval, static_cast<std::uint32_t>(rows.size()));
   LinkSample sum;  // of all links until now
   for (const LinkSample& row : rows) {
-    LinkSample& part = mine.at(row.time);
+    LinkSample& part = mine.at(row.time.count());
     const auto share = [&](auto& total, auto more) {
       const std::uint64_t before = part_of(total, links, i);
       total += more;

@@ -57,12 +57,12 @@ TEST(Samples, PartsOfABundleAddUp) {
   for (std::uint32_t i = 0; i < 3; ++i) {
     Samples part = part_of(rows, 1000, 3, i);
     for (const LinkSample& row : part.finish(10'000)) {
-      bytes[row.time] += row.bytes;
+      bytes[row.time.count()] += row.bytes;
       packets += row.packets;
     }
   }
   EXPECT_EQ(packets, 20u);
-  for (const LinkSample& row : rows) EXPECT_EQ(bytes[row.time], row.bytes);
+  for (const LinkSample& row : rows) EXPECT_EQ(bytes[row.time.count()], row.bytes);
 }
 
 struct Kind {
@@ -174,7 +174,7 @@ TEST_P(EveryPort, SamplesAddUpToTheTableOfLinks) {
     sum.peak_bytes = std::max(sum.peak_bytes, each.peak_bytes);
     // At 100 Gb/s: in 333 ns there is room for 4162 bytes and a half.
     ASSERT_LE(each.bytes, static_cast<std::uint64_t>((kind.config.sample + 79) / 80))
-        << link.from << " to " << link.to << " at " << each.time;
+        << link.from << " to " << link.to << " at " << each.time.count();
   }
   ASSERT_GT(result.links.size(), 128u);
   std::uint64_t dropped = 0;
@@ -211,7 +211,7 @@ TEST(Samples, ThreadsSeeTheSame) {
     Digest digest;
     for (const LinkSample& each : result.samples)
       for (const std::uint64_t number :
-           {static_cast<std::uint64_t>(each.time), std::uint64_t{each.link},
+           {static_cast<std::uint64_t>(each.time.count()), std::uint64_t{each.link},
             static_cast<std::uint64_t>(each.peak_bytes), each.bytes, std::uint64_t{each.packets},
             std::uint64_t{each.marked}, std::uint64_t{each.trimmed}, std::uint64_t{each.dropped},
             std::uint64_t{each.lost}})

@@ -169,7 +169,7 @@ TEST(Scheduled, ASmallBufferPausesHostsAndLosesNothing) {
   EXPECT_EQ(sim.raw_counters().received, 500u * 56);
   EXPECT_GT(outcome.result.counters.pauses, 0u);
   EXPECT_EQ(outcome.result.counters.dropped, 0u);
-  EXPECT_GE(share_of(500 * 56, outcome.result.end), 0.95);
+  EXPECT_GE(share_of(500 * 56, outcome.result.end.count()), 0.95);
 }
 
 // A receiver that takes a tenth slows those who send to it, and nobody who shares leaves and links with them: the

@@ -9,8 +9,8 @@ namespace weft::sim {
 namespace {
 
 bool is_sooner(const schedule::FlowRecord& flow, std::int64_t alone) {
-  const std::int64_t end = flow.unanswered ? flow.received : flow.sent;
-  return end != schedule::kNotYet && end - flow.start < alone;
+  const std::int64_t end = (flow.unanswered ? flow.received : flow.sent).count();
+  return end != schedule::kNotYet.count() && end - flow.start.count() < alone;
 }
 
 }  // namespace
@@ -142,8 +142,8 @@ std::int64_t UnloadedTimes::of_read(const schedule::FlowRecord& flow, const Flow
 std::int64_t UnloadedTimes::sooner(const schedule::FlowRecord& flow, std::int64_t alone, const Flow& stripe,
                                    const PacketSim::Cut& cut) const {
   if (!is_sooner(flow, alone)) return alone;
-  const std::int64_t end = flow.unanswered ? flow.received : flow.sent;
-  return std::max(end - flow.start, alone - engine_.overtaking(stripe, cut));
+  const std::int64_t end = (flow.unanswered ? flow.received : flow.sent).count();
+  return std::max(end - flow.start.count(), alone - engine_.overtaking(stripe, cut));
 }
 
 }  // namespace weft::sim

@@ -34,7 +34,7 @@ class Pauses final : public Schedule {
   std::uint32_t lanes(std::uint32_t rank) const override { return static_cast<std::uint32_t>(times_[rank].size()); }
   bool next(std::uint32_t rank, std::uint32_t lane, Instruction& out) override {
     begun_[rank][lane] = !begun_[rank][lane];
-    out = Instruction::pause(times_[rank][lane]);
+    out = Instruction::pause(Duration(times_[rank][lane]));
     return begun_[rank][lane];
   }
 
@@ -88,7 +88,7 @@ Drawn draw() {
       switch (*rc::gen::inRange(0, 4)) {
         case 0: {
           const std::int64_t time = some_time();
-          tracks[track].push_back(Step::compute(time));
+          tracks[track].push_back(Step::compute(Duration(time)));
           clocks[track] += time;
           break;
         }
@@ -121,7 +121,7 @@ RC_GTEST_PROP(Composed, TakesWhatItsStepsTakeByEveryExecutor, ()) {
   const auto check = [&](const schedule::RunResult& result) {
     RC_ASSERT(result.unfinished == 0u);
     RC_ASSERT(result.flows.empty());
-    RC_ASSERT(result.end == drawn.end);
+    RC_ASSERT(result.end.count() == drawn.end);
   };
   Composed first = make();
   check(run_lanes(first, {}).run);
@@ -168,7 +168,7 @@ TEST(Composed, OnePartKeepsItsOwnInstructionsAndNoOthers) {
   for (const auto& [rank, lane, time] : {std::tuple{0u, 0u, 3}, {0u, 1u, 4}, {1u, 0u, 5}}) {
     ASSERT_TRUE(made.next(rank, lane, out));
     EXPECT_EQ(out.kind, Instruction::Kind::pause);
-    EXPECT_EQ(out.time, time);
+    EXPECT_EQ(out.time.count(), time);
     EXPECT_FALSE(made.next(rank, lane, out));
   }
   EXPECT_FALSE(made.next(2, 0, out));

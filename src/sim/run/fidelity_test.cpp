@@ -106,17 +106,17 @@ Instruction some_wait() {
 void add_own_work(std::vector<Instruction>& lane) {
   switch (*rc::gen::inRange(0, 7)) {
     case 0:
-      return lane.push_back(Instruction::compute(some_time()));
+      return lane.push_back(Instruction::compute(Duration(some_time())));
     case 1:
       return lane.push_back(Instruction::copy(some_bytes()));
     case 2:
       return lane.push_back(Instruction::reduce(some_bytes()));
     case 3:
-      return lane.push_back(Instruction::pause(some_time()));
+      return lane.push_back(Instruction::pause(Duration(some_time())));
     case 4:
-      return lane.push_back(Instruction::at(some_time()));
+      return lane.push_back(Instruction::at(Duration(some_time())));
     case 5:  // more than a lane keeps
-      lane.insert(lane.end(), *rc::gen::inRange<std::size_t>(1, 70), Instruction::compute(some_time()));
+      lane.insert(lane.end(), *rc::gen::inRange<std::size_t>(1, 70), Instruction::compute(Duration(some_time())));
       return;
     default:
       return lane.push_back(some_wait());
@@ -126,8 +126,8 @@ void add_own_work(std::vector<Instruction>& lane) {
 Instruction some_send(std::uint32_t to, std::uint64_t bytes, std::uint64_t tag) {
   Instruction send = Instruction::send(to, bytes, tag);
   send.detached = perhaps();
-  send.time = perhaps() ? some_time() : 0;
-  send.lag = perhaps() ? some_time() : 0;
+  send.time = Duration(perhaps() ? some_time() : 0);
+  send.lag = Duration(perhaps() ? some_time() : 0);
   return send;
 }
 
@@ -186,8 +186,8 @@ Written draw(const std::vector<std::vector<std::uint32_t>>& teams, std::uint32_t
 std::vector<std::int64_t> moments(const RunResult& result) {
   std::map<std::uint64_t, const FlowRecord*> by_tag;
   for (const FlowRecord& flow : result.flows) by_tag[flow.tag] = &flow;
-  std::vector<std::int64_t> all{result.end};
-  for (const auto& [tag, flow] : by_tag) all.insert(all.end(), {flow->sent, flow->received});
+  std::vector<std::int64_t> all{result.end.count()};
+  for (const auto& [tag, flow] : by_tag) all.insert(all.end(), {flow->sent.count(), flow->received.count()});
   return all;
 }
 
@@ -251,7 +251,7 @@ std::vector<std::int64_t> ends(const Written& written) {
     const RunResult result = run(fabric, written);
     EXPECT_EQ(result.unfinished, 0u);
     EXPECT_TRUE(result.flows.empty());
-    all.push_back(result.end);
+    all.push_back(result.end.count());
   }
   return all;
 }
@@ -260,8 +260,8 @@ constexpr std::int64_t kMicrosecond = 1'000'000;
 std::vector<std::int64_t> everywhere(std::int64_t time) { return std::vector<std::int64_t>(4, time); }
 
 TEST(Fidelity, WhatALaneComputesAfterItsLastMessageCounts) {
-  EXPECT_EQ(ends({{{Instruction::compute(kMicrosecond), Instruction::wait(1), Instruction::send(0, 0, 7),
-                    Instruction::recv(0, 7), Instruction::wait_all(), Instruction::compute(kMicrosecond)}}}),
+  EXPECT_EQ(ends({{{Instruction::compute(Duration(kMicrosecond)), Instruction::wait(1), Instruction::send(0, 0, 7),
+                    Instruction::recv(0, 7), Instruction::wait_all(), Instruction::compute(Duration(kMicrosecond))}}}),
             everywhere(2 * kMicrosecond));
 }
 
@@ -275,20 +275,21 @@ TEST(Fidelity, AMessageToItselfTakesAsLongAsACopy) {
 }
 
 TEST(Fidelity, LanesOfARankComputeBesideEachOther) {
-  EXPECT_EQ(ends({{{Instruction::compute(kMicrosecond), Instruction::compute(kMicrosecond)},
-                   {Instruction::pause(kMicrosecond), Instruction::pause(kMicrosecond)}}}),
+  EXPECT_EQ(ends({{{Instruction::compute(Duration(kMicrosecond)), Instruction::compute(Duration(kMicrosecond))},
+                   {Instruction::pause(Duration(kMicrosecond)), Instruction::pause(Duration(kMicrosecond))}}}),
             everywhere(2 * kMicrosecond));
 }
 
 // A send that nobody waits for leaves after 1 us; who waits for everything waits for that.
 TEST(Fidelity, WaitAllIsForSendsThatHaveNotLeft) {
   Instruction send = Instruction::send(0, 0, 7);
-  send.time = kMicrosecond;
+  send.time = Duration(kMicrosecond);
   send.detached = true;
-  EXPECT_EQ(ends({{{send, Instruction::wait_all(), Instruction::compute(kMicrosecond)},
+  EXPECT_EQ(ends({{{send, Instruction::wait_all(), Instruction::compute(Duration(kMicrosecond))},
                    {Instruction::recv(0, 7), Instruction::wait_all()}}}),
             everywhere(2 * kMicrosecond));
-  EXPECT_EQ(ends({{{send, Instruction::compute(kMicrosecond)}, {Instruction::recv(0, 7), Instruction::wait_all()}}}),
+  EXPECT_EQ(ends({{{send, Instruction::compute(Duration(kMicrosecond))},
+                   {Instruction::recv(0, 7), Instruction::wait_all()}}}),
             everywhere(kMicrosecond));
 }
 

@@ -209,10 +209,10 @@ class LaneSim {
         lane.clock = std::max(lane.clock, lane.busy);
         return;
       case Instruction::Kind::at:
-        lane.clock = std::max(lane.clock, each.time);
+        lane.clock = std::max(lane.clock, each.time.count());
         return;
       case Instruction::Kind::pause:
-        lane.clock += each.time;
+        lane.clock += each.time.count();
         return;
       case Instruction::Kind::recv:
         open.stream = streams_.find(each.peer, lane.rank, each.tag);
@@ -223,7 +223,7 @@ class LaneSim {
         break;
       case Instruction::Kind::compute:
         if (each.peer != 0) throw std::logic_error("lanes by their own clocks share no processor");
-        open.time += each.time;
+        open.time += each.time.count();
         break;
       default:
         open.time += local_time(lane.rank, each.kind, each.bytes);
@@ -240,7 +240,7 @@ class LaneSim {
   // When the sender is done with it.
   std::int64_t send(Lane& lane, const Instruction& each) {
     const std::int64_t start = std::max(lane.busy, lane.clock);
-    lane.busy = start + each.time;
+    lane.busy = start + each.time.count();
     const bool itself = each.peer == lane.rank;
     std::int64_t comes = lane.busy;
     std::int64_t sent = lane.busy;
@@ -251,8 +251,8 @@ class LaneSim {
       comes += cost.until_there(each.bytes).count();
       sent = comes + cost.acknowledgement.count();
     }
-    const std::int64_t least = itself ? 0 : (each.least + 999) / 1000 * 1000;
-    const std::int64_t there = std::max(comes + each.lag, lane.busy + least);
+    const std::int64_t least = itself ? 0 : (each.least.count() + 999) / 1000 * 1000;
+    const std::int64_t there = std::max(comes + each.lag.count(), lane.busy + least);
     last_ = std::max({last_, there, sent});
     if (each.tag != schedule::kOneSided) deliver(there, streams_[streams_.find(lane.rank, each.peer, each.tag)]);
     if (!itself) count(lane, each, start, there, sent);
@@ -268,7 +268,9 @@ class LaneSim {
 
   void count(Lane& lane, const Instruction& each, std::int64_t start, std::int64_t there, std::int64_t sent) {
     lane.digest.add(static_cast<std::uint64_t>(there));
-    if (config_.sent) config_.sent({lane.rank, each.peer, each.bytes, start, sent, there, 0, 0, false, each.tag});
+    if (config_.sent)
+      config_.sent({lane.rank, each.peer, each.bytes, Duration(start), Duration(sent), Duration(there), Duration(0), 0,
+                    false, each.tag});
     bytes_ += each.bytes;
     if (++messages_ % kMessagesBetweenQuestions == 0 && config_.keep_going &&
         !config_.keep_going(there, messages_, bytes_))
@@ -280,12 +282,12 @@ class LaneSim {
     result.run.executor = "message";
     result.messages = result.run.counters.events = messages_;
     result.ends.resize(schedule_.ranks());
-    result.run.end = last_;
+    result.run.end = Duration(last_);
     Digest all;
     for (const Lane& lane : lanes_) {
       const std::int64_t end = std::max(lane.clock, lane.busy);
       result.ends[lane.rank] = std::max(result.ends[lane.rank], end);
-      result.run.end = std::max(result.run.end, end);
+      result.run.end = Duration(std::max(result.run.end.count(), end));
       result.run.unfinished += !lane.ended || !lane.open.empty();
       all.add(lane.digest.value());
     }

@@ -24,7 +24,7 @@ LaneConfig config() {
 
 Instruction occupying(std::uint32_t peer, std::uint64_t tag, std::int64_t time) {
   Instruction made = Instruction::send(peer, 1, tag);
-  made.time = time;
+  made.time = Duration(time);
   made.detached = true;
   return made;
 }
@@ -42,7 +42,8 @@ TEST(LaneSim, SendsOfALaneLeaveOneAfterAnother) {
 
 TEST(LaneSim, WaitsForWhatWasBegunAndNothingElse) {
   Script script(2);
-  script.add(0, {Instruction::compute(5000), Instruction::recv(1, 7), Instruction::wait(1), occupying(1, 9, 1)});
+  script.add(0,
+             {Instruction::compute(Duration(5000)), Instruction::recv(1, 7), Instruction::wait(1), occupying(1, 9, 1)});
   script.add(1, {occupying(0, 7, 1), Instruction::recv(0, 9), Instruction::wait(1)});
   // The computation goes on while rank 0 answers, and counts at the end.
   const LaneResult result = run_lanes(script, config());
@@ -53,8 +54,9 @@ TEST(LaneSim, WaitsForWhatWasBegunAndNothingElse) {
 TEST(LaneSim, WaitsForOlderOnesAndAddsWhatAMessageLags) {
   Script script(2);
   Instruction send = occupying(1, 0, 1);
-  send.lag = 70;
-  script.add(0, {Instruction::compute(500), Instruction::compute(9000), Instruction::wait_older(1), send});
+  send.lag = Duration(70);
+  script.add(
+      0, {Instruction::compute(Duration(500)), Instruction::compute(Duration(9000)), Instruction::wait_older(1), send});
   script.add(1, {Instruction::recv(0, 0), Instruction::wait(1)});
   EXPECT_EQ(run_lanes(script, config()).ends[1], 501 + 70 + kLatency);
 }
@@ -91,7 +93,8 @@ RC_GTEST_PROP(LaneSim, AgreesWithTheExecutorOfEvents, ()) {
       const bool forth = *rc::gen::arbitrary<bool>();
       std::vector<Instruction>& from = forth ? a : b;
       std::vector<Instruction>& to = forth ? b : a;
-      if (*rc::gen::inRange(0, 3) == 0) from.push_back(Instruction::compute(*rc::gen::inRange<std::int64_t>(1, 5000)));
+      if (*rc::gen::inRange(0, 3) == 0)
+        from.push_back(Instruction::compute(Duration(*rc::gen::inRange<std::int64_t>(1, 5000))));
       from.push_back(occupying(2 * pair + (forth ? 1 : 0), pair, *rc::gen::inRange<std::int64_t>(1, 2000)));
       to.push_back(Instruction::recv(2 * pair + (forth ? 0 : 1), pair));
       if (*rc::gen::inRange(0, 2) == 0) to.push_back(Instruction::wait(*rc::gen::inRange(1u, 4u)));
@@ -106,13 +109,13 @@ RC_GTEST_PROP(LaneSim, AgreesWithTheExecutorOfEvents, ()) {
   events.transfer = [](std::uint32_t, std::uint32_t) { return TransferCost{Duration(kLatency), {}, {}}; };
   const schedule::RunResult result = run_messages(second, events);
   std::int64_t last = 0;
-  for (const schedule::FlowRecord& flow : result.flows) last = std::max(last, flow.received);
+  for (const schedule::FlowRecord& flow : result.flows) last = std::max(last, flow.received.count());
   RC_ASSERT(result.unfinished == 0u);
   RC_ASSERT(lanes.run.unfinished == 0u);
-  RC_ASSERT(std::max(lanes.run.end, result.end) == lanes.run.end);
-  RC_ASSERT(lanes.run.end >= last);
+  RC_ASSERT(std::max(lanes.run.end, result.end).count() == lanes.run.end.count());
+  RC_ASSERT(lanes.run.end.count() >= last);
   RC_ASSERT(lanes.messages == result.flows.size());
-  RC_ASSERT(lanes.run.end == std::max(result.end, last));
+  RC_ASSERT(lanes.run.end.count() == std::max(result.end.count(), last));
 }
 
 }  // namespace

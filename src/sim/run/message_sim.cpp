@@ -69,22 +69,22 @@ schedule::RunResult MessageSim::run() {
   std::uint64_t& happened = result.counters.events;
   if (!start()) result.stopped_by = "request";
   for (; result.stopped_by.empty() && !events_.empty(); ++happened) {
-    const bool beyond = events_.time() > config_.horizon.time;
+    const bool beyond = events_.time() > config_.horizon.time.count();
     if (beyond) result.end = config_.horizon.time;
     const bool asks = beyond || happened >= config_.horizon.events || happened % kEventsBetweenQuestions == 0;
-    if (asks && config_.keep_going && !config_.keep_going(result.end, happened, events_.delivered())) {
+    if (asks && config_.keep_going && !config_.keep_going(result.end.count(), happened, events_.delivered())) {
       result.stopped_by = "request";
       break;
     }
-    result.end = events_.handle(runner_).time;
+    result.end = Duration(events_.handle(runner_).time);
   }
   result.digest = events_.digest();
-  if (result.stopped_by.empty()) result.end = runner_.last();
+  if (result.stopped_by.empty()) result.end = Duration(runner_.last());
   result.unfinished = runner_.unfinished();
   result.flows = runner_.take_flows();
   for (schedule::FlowRecord& flow : result.flows) {
     const TransferCost cost = cost_of(flow.source, flow.destination, flow.tag);
-    flow.unloaded = (cost.until_there(flow.bytes) + cost.acknowledgement).count();
+    flow.unloaded = (cost.until_there(flow.bytes) + cost.acknowledgement);
   }
   return result;
 }

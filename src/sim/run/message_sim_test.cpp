@@ -37,7 +37,7 @@ std::int64_t transfer(std::uint64_t bytes) { return kLatency + static_cast<std::
 
 std::int64_t last_received(const RunResult& result) {
   std::int64_t last = 0;
-  for (const FlowRecord& flow : result.flows) last = std::max(last, flow.received);
+  for (const FlowRecord& flow : result.flows) last = std::max(last, flow.received.count());
   return last;
 }
 
@@ -46,10 +46,10 @@ TEST(MessageSim, ATransferTakesLatencyPlusBytesAtTheRate) {
   script.add(0, {Instruction::put(1, 1000)});
   const RunResult result = run_messages(script, config());
   ASSERT_EQ(result.flows.size(), 1u);
-  EXPECT_EQ(result.flows[0].received, kLatency + 1000 * kPsPerByte);
-  EXPECT_EQ(result.flows[0].sent, result.flows[0].received + kAcknowledgement);
-  EXPECT_EQ(result.flows[0].unloaded, result.flows[0].sent);
-  EXPECT_EQ(result.end, result.flows[0].sent);
+  EXPECT_EQ(result.flows[0].received.count(), kLatency + 1000 * kPsPerByte);
+  EXPECT_EQ(result.flows[0].sent.count(), result.flows[0].received.count() + kAcknowledgement);
+  EXPECT_EQ(result.flows[0].unloaded.count(), result.flows[0].sent.count());
+  EXPECT_EQ(result.end.count(), result.flows[0].sent.count());
   EXPECT_EQ(result.executor, "message");
   EXPECT_EQ(result.stopped_by, "");
 }
@@ -119,14 +119,14 @@ RC_GTEST_PROP(MessageSim, AWindowedAllToAllTakesItsRounds, ()) {
   const auto traffic = workload::make_traffic(run, {.nodes = nodes}, diagnostics);
   const RunResult result = run_messages(*traffic, config());
   const std::int64_t rounds = (nodes - 1 + window - 1) / window;
-  RC_ASSERT(result.end == rounds * (transfer(bytes) + kAcknowledgement));
+  RC_ASSERT(result.end.count() == rounds * (transfer(bytes) + kAcknowledgement));
   RC_ASSERT(result.flows.size() == std::size_t{nodes} * (nodes - 1));
   // At no time has a node more than its window unfinished.
   for (std::uint32_t node = 0; node < nodes; ++node)
     for (std::int64_t round = 0; round < rounds; ++round) {
       const std::int64_t begin = round * (transfer(bytes) + kAcknowledgement);
       const auto going = std::count_if(result.flows.begin(), result.flows.end(), [&](const FlowRecord& flow) {
-        return flow.source == node && flow.start <= begin && flow.sent > begin;
+        return flow.source == node && flow.start.count() <= begin && flow.sent.count() > begin;
       });
       RC_ASSERT(going <= window);
     }
@@ -138,19 +138,20 @@ TEST(MessageSim, TriggersOfAMatrixActWithoutDelay) {
   matrix.nodes = 4;
   matrix.flows = {{.source = 0, .destination = 1, .bytes = 1000, .when_sent = 0},
                   {.source = 1, .destination = 2, .bytes = 2000, .started_by = 0, .when_received = 1},
-                  {.source = 3, .destination = 0, .bytes = 10, .start = 500, .when_sent = 1},
+                  {.source = 3, .destination = 0, .bytes = 10, .start = Duration(500), .when_sent = 1},
                   {.source = 2, .destination = 3, .bytes = 3000, .started_by = 1}};
   matrix.triggers = {{workload::MatrixTrigger::Kind::oneshot, 1, {1}},
                      {workload::MatrixTrigger::Kind::barrier, 2, {3}}};
   workload::MatrixSchedule traffic(matrix);
   const RunResult result = run_messages(traffic, config());
   ASSERT_EQ(result.flows.size(), 4u);
-  EXPECT_EQ(result.flows[0].sent, transfer(1000) + kAcknowledgement);
-  EXPECT_EQ(result.flows[1].start, result.flows[0].sent);
-  EXPECT_EQ(result.flows[1].received, result.flows[0].sent + transfer(2000));
+  EXPECT_EQ(result.flows[0].sent.count(), transfer(1000) + kAcknowledgement);
+  EXPECT_EQ(result.flows[1].start.count(), result.flows[0].sent.count());
+  EXPECT_EQ(result.flows[1].received.count(), result.flows[0].sent.count() + transfer(2000));
   EXPECT_EQ(result.flows[3].source, 3u);
-  EXPECT_EQ(result.flows[3].start, 500);
-  EXPECT_EQ(result.flows[2].start, result.flows[1].received) << "the later of the two the barrier is for";
+  EXPECT_EQ(result.flows[3].start.count(), 500);
+  EXPECT_EQ(result.flows[2].start.count(), result.flows[1].received.count())
+      << "the later of the two the barrier is for";
 }
 
 TEST(MessageSim, PoissonTrafficIsTheSameEveryTime) {
@@ -164,7 +165,7 @@ TEST(MessageSim, PoissonTrafficIsTheSameEveryTime) {
         run, {.nodes = 20, .line_rate = gigabits_per_second(400), .seed = seed, .flows = 2000}, diagnostics);
     const RunResult result = run_messages(*traffic, config());
     EXPECT_EQ(result.flows.size(), 2000u);
-    for (const FlowRecord& flow : result.flows) EXPECT_EQ(flow.sent - flow.start, flow.unloaded);
+    for (const FlowRecord& flow : result.flows) EXPECT_EQ((flow.sent - flow.start).count(), flow.unloaded.count());
     return result.digest;
   };
   EXPECT_EQ(digest(1), digest(1));
@@ -201,7 +202,7 @@ TEST(MessageSim, ARunThatIsStoppedGivesWhatWasDone) {
   EXPECT_EQ(result.stopped_by, "request");
   EXPECT_GE(result.counters.events, 5000u);
   EXPECT_LT(result.flows.size(), 10'000u);
-  EXPECT_EQ(result.flows[0].sent, transfer(1) + kAcknowledgement);
+  EXPECT_EQ(result.flows[0].sent.count(), transfer(1) + kAcknowledgement);
 }
 
 TEST(MessageSim, ALimitIsKeptToTheEventAndThePicosecond) {
@@ -211,17 +212,17 @@ TEST(MessageSim, ALimitIsKeptToTheEventAndThePicosecond) {
     MessageConfig limited = config();
     limited.horizon = horizon;
     limited.keep_going = [=](std::int64_t now, std::uint64_t events, std::uint64_t) {
-      return now < horizon.time && events < horizon.events;
+      return now < horizon.time.count() && events < horizon.events;
     };
     return run_messages(script, limited);
   };
-  const RunResult early = run({.time = transfer(1000) + 1});
+  const RunResult early = run({.time = Duration(transfer(1000) + 1)});
   EXPECT_EQ(early.stopped_by, "request");
-  EXPECT_EQ(early.end, transfer(1000) + 1);
+  EXPECT_EQ(early.end.count(), transfer(1000) + 1);
   EXPECT_EQ(early.counters.events, 1u);
-  EXPECT_EQ(early.flows[0].received, transfer(1000));
+  EXPECT_EQ(early.flows[0].received.count(), transfer(1000));
   EXPECT_EQ(early.flows[0].sent, schedule::kNotYet);
-  EXPECT_EQ(run({.time = transfer(1000)}).counters.events, 1u) << "the last moment counts";
+  EXPECT_EQ(run({.time = Duration(transfer(1000))}).counters.events, 1u) << "the last moment counts";
   EXPECT_EQ(run({.events = 3}).counters.events, 3u);
   EXPECT_EQ(run({}).stopped_by, "");
 }

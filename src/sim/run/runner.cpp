@@ -38,7 +38,7 @@ Runner::Runner(schedule::Schedule& schedule, Network& network)
   }
   lanes_.resize(first_lane_.back());
   logs_.resize(ranks);
-  desks_.resize(ranks);
+  matching_.resize(ranks);
 }
 
 template <class Entry>
@@ -59,13 +59,13 @@ Entry Runner::Waiting<Entry>::take(std::uint32_t number) {
   return entries[number];
 }
 
-Runner::Desk& Runner::desk(std::uint32_t rank) {
-  if (!desks_[rank]) desks_[rank] = std::make_unique<Desk>();
-  return *desks_[rank];
+Runner::MatchingState& Runner::matching(std::uint32_t rank) {
+  if (!matching_[rank]) matching_[rank] = std::make_unique<MatchingState>();
+  return *matching_[rank];
 }
 
 Runner::Delayed& Runner::delayed(std::uint32_t rank) {
-  std::unique_ptr<Delayed>& mine = desk(rank).delayed;
+  std::unique_ptr<Delayed>& mine = matching(rank).delayed;
   if (!mine) mine = std::make_unique<Delayed>();
   return *mine;
 }
@@ -111,10 +111,10 @@ void Runner::begin(std::int64_t now, std::uint32_t rank, std::uint32_t number, c
       if (lane.busy > now) sleep(lane.busy, rank, number);
       return;
     case Instruction::Kind::at:
-      if (each.time > now) sleep(each.time, rank, number);
+      if (each.time.count() > now) sleep(each.time.count(), rank, number);
       return;
     case Instruction::Kind::pause:
-      if (each.time > 0) sleep(now + each.time, rank, number);
+      if (each.time > Duration(0)) sleep(now + each.time.count(), rank, number);
       return;
     default:
       break;
@@ -126,11 +126,11 @@ void Runner::begin(std::int64_t now, std::uint32_t rank, std::uint32_t number, c
   switch (each.kind) {
     case Instruction::Kind::send:
       unfinished = !each.detached;
-      if (each.time > 0) lane.busy = std::max(lane.busy, now) + each.time;
+      if (each.time > Duration(0)) lane.busy = std::max(lane.busy, now) + each.time.count();
       send(now, std::max(now, lane.busy), rank, each, unfinished ? context : kNobody);
       break;
     case Instruction::Kind::recv:
-      unfinished = !desk(rank).mailbox.post(each.peer, each.tag, context);
+      unfinished = !matching(rank).mailbox.post(each.peer, each.tag, context);
       break;
     case Instruction::Kind::compute:
       network_.wake(computed(now, rank, each), rank, context);
@@ -144,11 +144,11 @@ void Runner::begin(std::int64_t now, std::uint32_t rank, std::uint32_t number, c
 
 // When a computation that begins now, or when its processor is free, will be over.
 std::int64_t Runner::computed(std::int64_t now, std::uint32_t rank, const Instruction& each) {
-  if (each.peer == 0) return now + each.time;
-  std::vector<std::int64_t>& busy = desk(rank).busy;
+  if (each.peer == 0) return now + each.time.count();
+  std::vector<std::int64_t>& busy = matching(rank).busy;
   if (busy.size() < each.peer) busy.resize(each.peer);
   std::int64_t& until = busy[each.peer - 1];
-  return until = std::max(now, until) + each.time;
+  return until = std::max(now, until) + each.time.count();
 }
 
 void Runner::send(std::int64_t now, std::int64_t leaves, std::uint32_t rank, const Instruction& each,
@@ -157,8 +157,8 @@ void Runner::send(std::int64_t now, std::int64_t leaves, std::uint32_t rank, con
   Message made{.bytes = each.bytes,
                .tag = each.tag,
                .start = leaves,
-               .sent = schedule::kNotYet,
-               .received = schedule::kNotYet,
+               .sent = schedule::kNotYet.count(),
+               .received = schedule::kNotYet.count(),
                .destination = each.peer & (kMostRanks - 1),
                .stream = each.stream,
                .context = context,
@@ -166,8 +166,8 @@ void Runner::send(std::int64_t now, std::int64_t leaves, std::uint32_t rank, con
                .when_received = each.when_received};
   if (!signals_) {
     const auto word = [](std::int64_t n) { return static_cast<std::uint32_t>(std::clamp<std::int64_t>(n, 0, kWord)); };
-    made.least_ns = word((each.least + 999) / 1000);
-    made.lag_ps = word(each.lag);
+    made.least_ns = word((each.least.count() + 999) / 1000);
+    made.lag_ps = word(each.lag.count());
   }
   const std::uint32_t message = logs_[rank].add(made);
   const Transfer transfer{rank, each.peer, each.bytes, message, each.leaves, each.enters, each.handed};
@@ -182,7 +182,7 @@ void Runner::delay(std::int64_t until, std::uint32_t rank, std::uint32_t what, c
 }
 
 void Runner::copy(std::int64_t leaves, std::uint32_t rank, const Instruction& each, std::uint32_t context) {
-  const std::int64_t lag = signals_ ? 0 : std::clamp<std::int64_t>(each.lag, 0, schedule::kMostLag);
+  const std::int64_t lag = signals_ ? 0 : std::clamp<std::int64_t>(each.lag.count(), 0, schedule::kMostLag.count());
   const std::uint32_t number = delayed(rank).copies.add(
       {each.tag, lag, context, each.when_sent, signals_ ? each.when_received : schedule::kNoSignal});
   network_.local(leaves, rank, Instruction::Kind::copy, each.bytes, kCopied | number);
@@ -204,7 +204,7 @@ void Runner::copied(std::int64_t now, std::uint32_t rank, const Copy& copy) {
 // To the recv that waits for it.
 void Runner::deliver(std::int64_t now, std::uint32_t rank, std::uint32_t from, std::uint64_t tag) {
   if (tag == schedule::kOneSided) return;
-  const std::uint32_t context = desk(rank).mailbox.arrive(from, tag);
+  const std::uint32_t context = matching(rank).mailbox.arrive(from, tag);
   if (context != kNobody) done(now, rank, context);
 }
 
@@ -228,7 +228,7 @@ void Runner::received(std::int64_t now, std::uint32_t rank, std::uint32_t from, 
   if (signals_) return arrive(now, rank, from, message);
   const std::int64_t there = std::max(now + each.lag_ps, each.start + std::int64_t{each.least_ns} * 1000);
   if (there <= now) return arrive(now, rank, from, message);
-  each.received = schedule::kNotYet;
+  each.received = schedule::kNotYet.count();
   delay(there, rank, kArrives, {.from = from, .to = rank, .message = message});
 }
 
@@ -241,7 +241,7 @@ void Runner::arrive(std::int64_t now, std::uint32_t rank, std::uint32_t from, st
 
 void Runner::done(std::int64_t now, std::uint32_t rank, std::uint32_t context) {
   if (const std::uint32_t what = context & kCopied; what != 0) {
-    Delayed& mine = *desks_[rank]->delayed;
+    Delayed& mine = *matching_[rank]->delayed;
     const std::uint32_t waited = context & ~kCopied;
     if (what == kCopied) return copied(now, rank, mine.copies.take(waited));
     const Transfer transfer = mine.transfers.take(waited);
@@ -280,7 +280,7 @@ std::int64_t Runner::last() const {
   for (const MessageLog& log : logs_)
     for (std::uint32_t number = 0; number < log.size(); ++number)
       last = std::max({last, log[number].sent, log[number].received});
-  for (const std::unique_ptr<Desk>& each : desks_)
+  for (const std::unique_ptr<MatchingState>& each : matching_)
     if (each && each->delayed) last = std::max(last, each->delayed->last_copy);
   return last;
 }
@@ -301,9 +301,9 @@ std::vector<schedule::FlowRecord> Runner::take_flows() {
     const MessageLog log = std::exchange(logs_[rank], {});  // freed rank by rank: never everything twice
     for (std::uint32_t number = 0; number < log.size(); ++number) {
       const Message& each = log[number];
-      const auto when = [](std::int64_t time) { return time < 0 ? schedule::kNotYet : time; };
-      flows.push_back({rank, each.destination, each.bytes, each.start, when(each.sent), when(each.received), 0,
-                       each.stream, false, each.tag});
+      const auto when = [](std::int64_t time) { return time < 0 ? schedule::kNotYet.count() : time; };
+      flows.push_back({rank, each.destination, each.bytes, Duration(each.start), Duration(when(each.sent)),
+                       Duration(when(each.received)), Duration(0), each.stream, false, each.tag});
     }
   }
   return flows;

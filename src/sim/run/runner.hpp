@@ -99,7 +99,7 @@ class Runner {
     std::int64_t last_copy = 0;  // was there
   };
   // What only some ranks have.
-  struct Desk {
+  struct MatchingState {
     Mailbox mailbox;
     std::unique_ptr<Delayed> delayed;
     std::vector<std::int64_t> busy;  // by processor: until when it computes
@@ -108,7 +108,7 @@ class Runner {
   static constexpr std::uint32_t kNobody = Mailbox::kNobody;
 
   Lane& lane_of(std::uint32_t rank, std::uint32_t lane) { return lanes_[first_lane_[rank] + lane]; }
-  Desk& desk(std::uint32_t rank);
+  MatchingState& matching(std::uint32_t rank);
   Delayed& delayed(std::uint32_t rank);
   void sleep(std::int64_t until, std::uint32_t rank, std::uint32_t number);
   void advance(std::int64_t now, std::uint32_t rank, std::uint32_t number);
@@ -129,8 +129,8 @@ class Runner {
   bool signals_;
   std::vector<std::uint32_t> first_lane_;  // by rank, and one behind the last
   std::vector<Lane> lanes_;
-  std::vector<MessageLog> logs_;              // by rank
-  std::vector<std::unique_ptr<Desk>> desks_;  // by rank; made for those that match or delay messages
+  std::vector<MessageLog> logs_;                          // by rank
+  std::vector<std::unique_ptr<MatchingState>> matching_;  // by rank; made for those that match or delay messages
   std::vector<schedule::Start> signalled_;
 };
 

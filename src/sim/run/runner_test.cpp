@@ -79,8 +79,8 @@ TEST(Runner, OperationsDoNotBlockAndWaitDoes) {
 
 TEST(Runner, WaitAllIsForEverythingBegun) {
   Script script(2);
-  script.add(0, {Instruction::put(1, 1), Instruction::compute(50), Instruction::copy(5), Instruction::reduce(6),
-                 Instruction::recv(1, 3), Instruction::wait_all(), Instruction::put(1, 2)});
+  script.add(0, {Instruction::put(1, 1), Instruction::compute(Duration(50)), Instruction::copy(5),
+                 Instruction::reduce(6), Instruction::recv(1, 3), Instruction::wait_all(), Instruction::put(1, 2)});
   script.add(1, {Instruction::send(0, 9, 3)});
   Rig rig(script);
   ASSERT_EQ(rig.network.sends.size(), 2u);
@@ -113,8 +113,8 @@ TEST(Runner, WaitOlderLeavesTheLastOnesRunning) {
 TEST(Runner, SendsThatOccupyTheirLaneLeaveOneAfterAnother) {
   Script script(2);
   Instruction send = Instruction::put(1, 5);
-  send.time = 10;
-  script.add(0, {send, send, Instruction::compute(3)});
+  send.time = Duration(10);
+  script.add(0, {send, send, Instruction::compute(Duration(3))});
   Rig rig(script);
   EXPECT_TRUE(rig.network.sends.empty());
   ASSERT_EQ(rig.network.wakes.size(), 3u);
@@ -132,9 +132,9 @@ TEST(Runner, SendsThatOccupyTheirLaneLeaveOneAfterAnother) {
 TEST(Runner, AMessageThatLagsIsThereLater) {
   Script script(2);
   Instruction send = Instruction::send(1, 5, 7);
-  send.lag = 40;
+  send.lag = Duration(40);
   script.add(0, {send});
-  script.add(1, {Instruction::recv(0, 7), Instruction::wait(1), Instruction::compute(1)});
+  script.add(1, {Instruction::recv(0, 7), Instruction::wait(1), Instruction::compute(Duration(1))});
   Rig rig(script);
   rig.runner.sent(100, 0, 0);
   rig.runner.received(100, 1, 0, 0);
@@ -143,7 +143,7 @@ TEST(Runner, AMessageThatLagsIsThereLater) {
   rig.runner.done(140, 1, rig.network.wakes[0].context);
   ASSERT_EQ(rig.network.wakes.size(), 2u);
   EXPECT_EQ(rig.network.wakes[1].time, 141);
-  EXPECT_EQ(rig.runner.take_flows()[0].received, 140);
+  EXPECT_EQ(rig.runner.take_flows()[0].received.count(), 140);
 }
 
 TEST(Runner, AMessageNamesItsNics) {
@@ -163,9 +163,9 @@ TEST(Runner, ARecvMatchesBySourceAndTagEarlyOrLate) {
   Script script(3);
   script.add(0, {Instruction::send(2, 1, 100), Instruction::send(2, 2, 101)});
   script.add(1, {Instruction::send(2, 3, 100)});
-  script.add(2, {Instruction::recv(1, 100), Instruction::wait(1), Instruction::compute(7), Instruction::recv(0, 101),
-                 Instruction::wait(1), Instruction::compute(8), Instruction::recv(0, 100), Instruction::wait(1),
-                 Instruction::compute(9)});
+  script.add(2, {Instruction::recv(1, 100), Instruction::wait(1), Instruction::compute(Duration(7)),
+                 Instruction::recv(0, 101), Instruction::wait(1), Instruction::compute(Duration(8)),
+                 Instruction::recv(0, 100), Instruction::wait(1), Instruction::compute(Duration(9))});
   Rig rig(script);
   rig.runner.received(10, 2, 0, 1);  // tag 101, before anybody asks for it
   EXPECT_TRUE(rig.network.wakes.empty());
@@ -180,8 +180,8 @@ TEST(Runner, ARecvMatchesBySourceAndTagEarlyOrLate) {
 
 TEST(Runner, AtHoldsTheLaneAndAPastTimeDoesNot) {
   Script script(2);
-  script.add(0, {Instruction::at(0), Instruction::put(1, 1), Instruction::at(70), Instruction::put(1, 2),
-                 Instruction::at(60), Instruction::put(1, 3)});
+  script.add(0, {Instruction::at(Duration(0)), Instruction::put(1, 1), Instruction::at(Duration(70)),
+                 Instruction::put(1, 2), Instruction::at(Duration(60)), Instruction::put(1, 3)});
   Rig rig(script);
   ASSERT_EQ(rig.network.sends.size(), 1u);
   ASSERT_EQ(rig.network.wakes.size(), 1u);
@@ -294,8 +294,8 @@ TEST(Runner, EveryMessageBecomesARecordInTheOrderOfRanks) {
   for (std::uint32_t i = 0; i < 40; ++i) {
     EXPECT_EQ(flows[i].source, 0u);
     EXPECT_EQ(flows[i].destination, 1u);
-    EXPECT_EQ(flows[i].received, 100 + i);
-    EXPECT_EQ(flows[i].sent, 200 + i);
+    EXPECT_EQ(flows[i].received.count(), 100 + i);
+    EXPECT_EQ(flows[i].sent.count(), 200 + i);
   }
   EXPECT_EQ(flows[40].source, 2u);
   EXPECT_EQ(flows[40].sent, schedule::kNotYet);
@@ -394,7 +394,8 @@ TEST(Runner, PartitionsOnThreadsGiveWhatOneThreadGives) {
     std::vector<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t, std::int64_t, std::int64_t, std::int64_t>>
         flows;
     for (const FlowRecord& flow : Partitions(script, partitions).run(kRounds + 2))
-      flows.emplace_back(flow.source, flow.destination, flow.bytes, flow.start, flow.sent, flow.received);
+      flows.emplace_back(flow.source, flow.destination, flow.bytes, flow.start.count(), flow.sent.count(),
+                         flow.received.count());
     return flows;
   };
   const auto one = run(1);
