@@ -292,6 +292,19 @@ TEST(Sharing, JobsBesideEachOtherShareLinks) {
   EXPECT_NEAR(message_level(a, options) / alone, 2, 0.1);
 }
 
+// A link is shared by what crosses it: four steps beside one of another job have four fifths, and one beside four what
+// the others leave or an equal part.
+TEST(Sharing, ALinkIsSharedByStepsAndNotByJobsAlone) {
+  const Bandwidth link(100);
+  const Taken one{link, 1, NetworkLinks::kWhole};
+  EXPECT_EQ(one.left_of(link, 4 * NetworkLinks::kWhole), Bandwidth(80));
+  EXPECT_EQ(one.left_of(link, NetworkLinks::kWhole), Bandwidth(50));
+  const Taken four{link, 1, 4 * NetworkLinks::kWhole};
+  EXPECT_EQ(four.left_of(link, NetworkLinks::kWhole), Bandwidth(50));
+  const Taken little{Bandwidth(10), 1, 4 * NetworkLinks::kWhole};
+  EXPECT_EQ(little.left_of(link, NetworkLinks::kWhole), Bandwidth(90));
+}
+
 // NVLink within a rack of 72, NICs between racks.
 TEST(Carried, RacksAreDomainsLikeServers) {
   const Machines racks("{kind: gb200-nvl72, count: 36}",

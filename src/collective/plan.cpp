@@ -79,6 +79,7 @@ void add_to(TakenByOthers& taken, const Plan& plan, Duration time) {
     Taken& all = taken[link];
     all.rate = all.rate + Bandwidth(static_cast<std::int64_t>(std::min<Wide>(rate, INT64_MAX / 1024)));
     ++all.jobs;
+    all.load += load;
   }
 }
 

@@ -80,7 +80,8 @@ std::vector<Bandwidth> Planner::network_for_everybody(const std::vector<Bandwidt
       for (std::size_t at = node == 0 ? 0 : until[node - 1]; at < until[node]; ++at)
         for (const NetworkLinks::Part& part : crossed[at])
           if (load[part.link] > 0)
-            least = std::min(least, Wide{sharing_.rate(part.link).count()} * NetworkLinks::kWhole / load[part.link]);
+            least = std::min(least, Wide{sharing_.rate(part.link, load[part.link]).count()} * NetworkLinks::kWhole /
+                                        load[part.link]);
       plan_.bound_by_network |= least < host[node].count();
       took[node] += ranks * (kBits / std::max<Wide>(1, least));
       steps[node] += ranks;

@@ -60,13 +60,13 @@ Sharing::Sharing(const Team& team, const Generation& generation, const Stack& st
 }
 
 void Sharing::add_part(Bandwidth capacity, std::uint64_t link) {
-  parts_.push_back({beside(link, capacity), link, 0, kNoPort});
+  parts_.push_back({beside(link, capacity, 0), link, 0, kNoPort});
 }
 
-Bandwidth Sharing::beside(std::uint64_t link, Bandwidth capacity) const {
+Bandwidth Sharing::beside(std::uint64_t link, Bandwidth capacity, std::uint64_t own) const {
   if (options_.beside == nullptr) return capacity;
   const auto known = options_.beside->find(link);
-  return known == options_.beside->end() ? capacity : known->second.left_of(capacity);
+  return known == options_.beside->end() ? capacity : known->second.left_of(capacity, own);
 }
 
 Loads Sharing::loads() const {
@@ -199,12 +199,14 @@ Bandwidth Sharing::share_of_network(const Path& path) const {
   Wide least = INT64_MAX;
   for (const NetworkLinks::Part& part : path.network) {
     const std::uint64_t load = part.link < loads_.size() ? loads_[part.link] : 0;
-    least = std::min(least, Wide{rate(part.link).count()} * NetworkLinks::kWhole / std::max(load, part.weight));
+    least = std::min(least, Wide{rate(part.link, load).count()} * NetworkLinks::kWhole / std::max(load, part.weight));
   }
   return Bandwidth(static_cast<std::int64_t>(least));
 }
 
-Bandwidth Sharing::rate(std::uint32_t link) const { return beside(kNetwork + link, options_.network->rate(link)); }
+Bandwidth Sharing::rate(std::uint32_t link, std::uint64_t own) const {
+  return beside(kNetwork + link, options_.network->rate(link), own);
+}
 
 Duration Sharing::network_time(std::uint64_t bytes) const {
   constexpr std::int64_t kPsPerSecond = 1'000'000'000'000;
@@ -212,7 +214,7 @@ Duration Sharing::network_time(std::uint64_t bytes) const {
   for (std::uint32_t link = 0; link < loads_.size(); ++link) {
     if (loads_[link] == 0) continue;
     const Wide crossing = Wide{loads_[link]} * bytes / NetworkLinks::kWhole * 8;
-    longest = std::max(longest, crossing * kPsPerSecond / std::max<std::int64_t>(1, rate(link).count()));
+    longest = std::max(longest, crossing * kPsPerSecond / std::max<std::int64_t>(1, rate(link, loads_[link]).count()));
   }
   return Duration(static_cast<std::int64_t>(std::min<Wide>(longest, INT64_MAX)));
 }

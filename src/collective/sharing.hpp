@@ -23,6 +23,7 @@
 #include <span>
 #include <vector>
 
+#include "base/wide.hpp"
 #include "collective/constants.hpp"
 #include "collective/network_links.hpp"
 #include "collective/team.hpp"
@@ -53,14 +54,19 @@ struct Path {
 // How many steps cross each link, by links of the cluster, in parts of NetworkLinks::kWhole.
 using Loads = std::map<std::uint64_t, std::uint64_t>;
 
-// What other collectives at the same time take of links: the rates they would have alone, and how many they are. What
-// they leave is there, and never less than an equal part.
+// What other collectives at the same time take of links: the rates they would have alone, how many they are, and how
+// many of their steps cross one. What they leave is there, and never less than an equal part: of the jobs, and of the
+// steps, for a link is shared by what crosses it.
 struct Taken {
   Bandwidth rate;
   std::uint32_t jobs = 0;
+  std::uint64_t load = 0;  // in parts of NetworkLinks::kWhole
 
-  Bandwidth left_of(Bandwidth capacity) const {
-    return std::max(capacity / (1 + std::int64_t{jobs}), capacity - std::min(rate, capacity));
+  // `own`: what crosses it of one's own.
+  Bandwidth left_of(Bandwidth capacity, std::uint64_t own = 0) const {
+    const Wide by_steps = Wide{capacity.count()} * own / std::max<Wide>(1, Wide{own} + load);
+    return std::max({capacity / (1 + std::int64_t{jobs}), Bandwidth(static_cast<std::int64_t>(by_steps)),
+                     capacity - std::min(rate, capacity)});
   }
 };
 using TakenByOthers = std::map<std::uint64_t, Taken>;
@@ -97,8 +103,8 @@ class Sharing {
   Bandwidth share(const Path& path) const { return std::min(share_of_host(path), share_of_network(path)); }
   Bandwidth share_of_host(const Path& path) const;
   Bandwidth share_of_network(const Path& path) const;
-  // Of a link of the network, beside others.
-  Bandwidth rate(std::uint32_t link) const;
+  // Of a link of the network, beside others, when so much of one's own crosses it.
+  Bandwidth rate(std::uint32_t link, std::uint64_t own) const;
   // For how long the busiest link of the network is at work, when every step that was loaded moves so many bytes.
   Duration network_time(std::uint64_t bytes) const;
   // Of those, what goes out of and comes into the busier of the ports that a way goes through: one thread posts and
@@ -116,7 +122,7 @@ class Sharing {
     std::uint32_t port = kNoPort;  // the part out of the port that it belongs to
   };
   void add_part(Bandwidth capacity, std::uint64_t link);
-  Bandwidth beside(std::uint64_t link, Bandwidth capacity) const;
+  Bandwidth beside(std::uint64_t link, Bandwidth capacity, std::uint64_t own) const;
   void add_rest(Path& path, std::uint32_t rank) const;  // in the host memory next to a rank
   std::uint32_t out_of(std::uint32_t rank) const { return 4 * rank; }
   std::uint32_t into(std::uint32_t rank) const { return 4 * rank + 1; }
