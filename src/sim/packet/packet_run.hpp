@@ -119,7 +119,7 @@ class PacketRun final : public Network, public Client {
     ByNicPair<Backlog> backlogs;
     ByNicPair<Reads> reads;
     Failover failover;
-schedule::Failures failures;                       // those of these hosts
+    schedule::Failures failures;                       // those of these hosts
     std::int64_t gave_up = schedule::kNotYet.count();  // when a transport did so last
     std::uint64_t inside_bytes = 0;                    // of messages that needed no network
     std::uint32_t calls = 0;                           // since who limits the run was asked
