@@ -23,7 +23,7 @@ void add_run(CLI::App& app, Verbs& verbs) {
   command->add_option("role", options.role, "server, client or all-reduce")
       ->required()
       ->check(CLI::IsMember({"server", "client", "all-reduce"}));
-  command->add_option("hosts", options.hosts, "the server, or where to listen; all-reduce: all hosts. HOST[:PORT]");
+  command->add_option("hosts", options.hosts, "HOST[:PORT] of the server; all-reduce: of all");
   command->add_option("--pattern", options.pattern, "stream or requests")
       ->check(CLI::IsMember({"stream", "requests"}))
       ->option_text("NAME=stream");

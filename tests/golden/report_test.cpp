@@ -60,9 +60,9 @@ TEST(Materials, AsCsvWithPricesAndHoles) {
             "NIC,connectx-7,8 in each server,400000000000,,32,25.0,,,,in the server's price\n"
             "switch,tomahawk-5,leaf,800000000000,,2,913.0,60000.0,120000.0,,\n"
             "switch,tomahawk-5,spine,800000000000,,2,913.0,60000.0,120000.0,,\n"
-            "module,fiber,leaf to spine,800000000000,,32,,,,,no price known\n"
-            "cable,dac,NIC to switch,400000000000,2.0,32,,,,,no price known\n"
-            "cable,fiber,leaf to spine,800000000000,30.0,16,,,,,no price known\n");
+            "module,fiber,leaf to spine,800000000000,,32,,,,,no price\n"
+            "cable,dac,NIC to switch,400000000000,2.0,32,,,,,no price\n"
+            "cable,fiber,leaf to spine,800000000000,30.0,16,,,,,no price\n");
   EXPECT_EQ(outcome.err, "to buy             $1,240,000\n"
                          "no price known of  32 cables (dac), 16 cables (fiber), 32 modules (fiber)\n");
   EXPECT_EQ(weft({"show", "bom", "--as", "svg"}).code, 2);

@@ -111,10 +111,12 @@ const rules = {
     }
   },
 };
-const all = fs.readdirSync(manifests).flatMap((file) => yaml.loadAll(fs.readFileSync(path.join(manifests, file), "utf8"))).filter(Boolean);
+// Beside manifests there is a script for servers.
+const files = fs.readdirSync(manifests).filter((file) => file.endsWith(".yaml"));
+const all = files.flatMap((file) => yaml.loadAll(fs.readFileSync(path.join(manifests, file), "utf8"))).filter(Boolean);
 
 let checked = 0;
-for (const file of fs.readdirSync(manifests))
+for (const file of files)
   for (const object of yaml.loadAll(fs.readFileSync(path.join(manifests, file), "utf8"))) {
     if (!object) continue;
     const name = `${file}: ${object.kind} ${object.metadata.name}`;

@@ -65,8 +65,9 @@ kept() { # seconds, what is said, weft's words
   [ -s "$folder/out" ] || fail "${*:3}: nothing is kept"
 }
 examples=$(dirname "$(dirname "$cluster")")
-kept 1.5 '[0-9]* of [0-9]* tables' validate --training "$examples/../truth"
-kept 0.5 'the [0-9,]* layouts' plan "$examples/37-a-training-step/cluster.weft.yaml" --training --set servers.count=512 --set run.0.training.global_batch=4096
+kept 1 '[0-9]* of [0-9]* tables' validate --training "$examples/../truth"
+kept 0.1 'the [0-9,]* layouts' plan "$examples/37-a-training-step/cluster.weft.yaml" --training --set servers.count=512 \
+  --set run.0.training.model=deepseek-v3 --set run.0.training.global_batch=16384
 
 start env --ignore-signal=HUP
 sleep 0.5
