@@ -69,7 +69,7 @@ TEST(Matrix, WordsOfATriggerComeInAnyOrderAndAStartMayHaveAFraction) {
       diagnostics);
   EXPECT_EQ(spec::render_text(diagnostics, false), "");
   ASSERT_EQ(matrix.flows.size(), 2u);
-  EXPECT_EQ(matrix.flows[0].start, 2'500'000);
+  EXPECT_EQ(matrix.flows[0].start.count(), 2'500'000);
   EXPECT_EQ(matrix.bare_start.line, 2u);
   ASSERT_EQ(matrix.triggers.size(), 1u);
   EXPECT_EQ(matrix.triggers[0].kind, MatrixTrigger::Kind::barrier);

@@ -324,7 +324,7 @@ TEST(FlowSim, WhatArrivesRestsInPartsAsPacketsDo) {
   FlowConfig config;
   config.hosts = true;
   for (const std::uint64_t bytes : {64'000u, 500'000u, 8'000'000u}) {
-    const auto flow = static_cast<double>(run(one_message(0, 9, bytes, 16), config, fabric).end);
+    const auto flow = static_cast<double>(run(one_message(0, 9, bytes, 16), config, fabric).end.count());
     const auto packets =
         static_cast<double>(end_of_packets(one_message(0, 9, bytes, 16), packets_of(config), fabric, true));
     EXPECT_NEAR(flow / packets, 1, 0.05) << bytes;
@@ -593,7 +593,7 @@ TEST(FlowSim, ABundleCarriesAsMuchAsItsLinks) {
     const RunResult result = run_flows(script, routes, {true, {}});
     for (const schedule::LinkRecord& link : result.links)
       if (link.to.starts_with("super")) up = link;
-    return static_cast<double>(result.flows.at(0).received);
+    return static_cast<double>(result.flows.at(0).received.count());
   };
   schedule::LinkRecord up;
   const double one = end(1, up);
