@@ -163,11 +163,17 @@ TEST(Invariants, HoldInDrawnRuns) {
   EXPECT_GT(ran, 100) << "or little was looked at";
 }
 
+// The mean of several seeds: where queues overflow at the start, one of them is a matter of luck.
 double slowdown_of_one(const std::string& cluster, const std::string& traffic, Fidelity fidelity = Fidelity::packet) {
-  const auto outcome = outcome_of({.cluster = cluster, .traffic = traffic, .fidelity = fidelity});
-  if (!outcome || outcome->result.flows.size() != 1) return 0;
-  const schedule::FlowRecord& flow = outcome->result.flows[0];
-  return static_cast<double>(took(flow)) / static_cast<double>(flow.unloaded.count());
+  constexpr std::uint64_t kSeeds = 5;
+  double sum = 0;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    const auto outcome = outcome_of({.cluster = cluster, .traffic = traffic, .fidelity = fidelity, .seed = seed});
+    if (!outcome || outcome->result.flows.size() != 1) return 0;
+    const schedule::FlowRecord& flow = outcome->result.flows[0];
+    sum += static_cast<double>(took(flow)) / static_cast<double>(flow.unloaded.count());
+  }
+  return sum / kSeeds;
 }
 
 // Its acknowledgement does not wait for the bytes to be copied.
