@@ -19,6 +19,7 @@ constexpr std::uint32_t kAll = 1u << 20;   // parts that loss is counted in
 constexpr std::uint32_t kMostTrips = 64;
 constexpr std::uint32_t kFewArrivals = 4;  // that say how often something arrives
 constexpr std::uint32_t kNearlyAll = 95;   // percent of what got through lately that a window is not cut below
+constexpr std::uint32_t kLeastStep = 64;   // 1/256 packets in a round trip in which as much waits as is fine
 constexpr std::uint32_t kQuick = 8;        // where nothing waits, a window grows by that part of itself in a round trip
 constexpr std::uint32_t kBearable = 4;     // a part of what was sent: more lost than that, and the window itself is cut
 
@@ -155,13 +156,17 @@ std::uint32_t Srd::trips_of(const Sender& sender, std::uint32_t now) const {
 
 std::uint32_t Srd::step_of(const Sender& sender, std::uint32_t rtt, std::uint32_t now) const {
   const std::uint32_t step = kFixed * config_.increase;
-  if (!sender.drops) return step;
+  // The step follows what the queue says: it is long where nothing waits, and short where as much does as is fine. All
+  // who share a link see the same queue, so that their steps are alike and their shares become it.
+  const std::uint32_t fine = sender.least_rtt + sender.target;
+  const std::uint32_t room = fine - std::min(fine, rtt);
+  if (!sender.drops) {
+    const std::uint64_t half = std::uint64_t{2} * step * room / (sender.target + 1);  // a whole step while half is free
+    return std::min(step, std::max(kLeastStep, static_cast<std::uint32_t>(half)));
+  }
   if (sender.starting) return 8 * sender.window < sender.most ? 3 * sender.window : sender.window;
   const auto gentle =
       static_cast<std::uint32_t>(std::uint64_t{step} * sender.window / (sender.window + kGentle * kFixed));
-  // The step follows what the queue says: it is long where nothing waits, and short where as much does as is fine.
-  const std::uint32_t fine = sender.least_rtt + sender.target;
-  const std::uint32_t room = fine - std::min(fine, rtt);
   const auto quick = static_cast<std::uint32_t>(std::uint64_t{sender.window} * room / (kQuick * sender.target + 1));
   return std::min(std::max(gentle + 1, quick) * trips_of(sender, now), sender.window);
 }
