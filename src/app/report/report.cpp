@@ -259,7 +259,7 @@ class Maker {
                    {"hardware and size"}},
                   rows);
       page_.figure(number(found.back(), "busbw_GBps", "{:.0f} GB/s"),
-                   fmt::format("{} busbw at {}", operation, exact(Bytes(found.back()["bytes"].get<std::int64_t>()))));
+                   fmt::format("{} busbw at {}", operation, brief(Bytes(found.back()["bytes"].get<std::int64_t>()))));
       plot.curves.push_back(std::move(curve));
     }
     if (!plot.curves.empty()) page_.picture(draw::to_svg(draw::plot(plot)), "Bandwidth against size");
