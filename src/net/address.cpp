@@ -89,6 +89,11 @@ std::string Address::host() const {
   return out;
 }
 
+std::string Address::name() const {
+  char name[NI_MAXHOST] = "";
+  return getnameinfo(get(), length(), name, sizeof name, nullptr, 0, NI_NAMEREQD) == 0 ? name : "";
+}
+
 std::string Address::text() const {
   return family() == AF_INET6 ? fmt::format("[{}]:{}", host(), port()) : fmt::format("{}:{}", host(), port());
 }

@@ -27,6 +27,7 @@ class Address {
   std::uint16_t port() const;
   void set_port(std::uint16_t port);
   std::string host() const;
+  std::string name() const;  // as the resolver has it, which is asked; empty: it has none
   std::string text() const;
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage_); }
   socklen_t length() const { return length_; }

@@ -170,7 +170,8 @@ void Node::answer(Connection& connection, const ControlPacket& ping, const Inbox
   send_control(ping.features - 1, peers_[connection.peer].address, pong);
 }
 
-void Node::probe(std::uint32_t peer, std::uint32_t path, std::uint32_t back, std::uint64_t nonce, bool whole) {
+void Node::probe(std::uint32_t peer, std::uint32_t path, std::uint32_t back, std::uint64_t nonce, bool whole,
+                 std::uint8_t hops) {
   if (!connected(peer)) return;
   const Connection& connection = connections_[peers_[peer].connection];
   ControlPacket ping;
@@ -181,7 +182,16 @@ void Node::probe(std::uint32_t peer, std::uint32_t path, std::uint32_t back, std
   ping.largest = static_cast<std::uint16_t>(connection.datagram);
   if (whole) ping.datagram = ping.largest;
   ping.features = back + 1;
+  if (hops > 0) sockets_[path].set_hops(hops);
   send_control(path, peers_[peer].address, ping);
+  if (hops > 0) sockets_[path].set_hops(0);
+}
+
+std::optional<Address> Node::turned_back(std::uint32_t path) {
+  if (!hears_routers_)
+    for (UdpSocket& socket : std::span(sockets_).subspan(1)) socket.hear_routers();
+  hears_routers_ = true;
+  return path == 0 ? std::nullopt : sockets_[path].turned_back();
 }
 
 std::vector<PathHealth> Node::path_health(std::uint32_t peer) {

@@ -113,8 +113,12 @@ class Node {
   std::vector<PathHealth> path_health(std::uint32_t peer);
 
   // Asks a connected peer to answer, by a path of ours there and one of its own back; `pongs` hears of the answer.
-  // `whole`: as long as the longest packet.
-  void probe(std::uint32_t peer, std::uint32_t path, std::uint32_t back, std::uint64_t nonce, bool whole);
+  // `whole`: as long as the longest packet. `hops`: it gets past so many routers less one; 0: past all of them.
+  void probe(std::uint32_t peer, std::uint32_t path, std::uint32_t back, std::uint64_t nonce, bool whole,
+             std::uint8_t hops = 0);
+  // Which router a probe of a path did not get past, one at each call. From the first call on they are heard of; of
+  // path 0, whose socket takes packets, they are not.
+  std::optional<Address> turned_back(std::uint32_t path);
   struct Pong {
     std::uint64_t nonce;
     Instant at;
@@ -231,6 +235,7 @@ class Node {
   transport::rdm::Layer& layer_;
   Pointers& pointers_;
   std::vector<UdpSocket> sockets_;  // the first takes packets; each sends those of a path
+  bool hears_routers_ = false;
   transport::Srd srd_;
   Cookies cookies_;
   Inbox inbox_;

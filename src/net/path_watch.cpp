@@ -39,9 +39,10 @@ void PathWatch::lose(Path& path, Instant sent) {
   path.clean = 0;
 }
 
-void PathWatch::arrive(Slot& slot) {
+void PathWatch::arrive(Slot& slot, Instant at) {
   Path& path = paths_[slot.path];
   ++path.arrived;
+  path.heard = at;
   path.in_a_row = 0;
   ++path.spell_arrived;
   if (++path.clean >= kCleanAgain || path.spell_lost == 0) path.spell_lost = path.spell_arrived = path.times = 0;
@@ -73,7 +74,7 @@ void PathWatch::acknowledged(Instant at, std::uint8_t flags, const transport::He
   }
   const auto take = [&](std::uint32_t sequence) {
     Slot& slot = slots_[sequence % kSlots];
-    if (slot.sequence == sequence && slot.path != kNoPath) arrive(slot);
+    if (slot.sequence == sequence && slot.path != kNoPath) arrive(slot, at);
   };
   for (; before(below_, header.sequence); ++below_) take(below_);
   const std::uint32_t from = header.arrived_from();

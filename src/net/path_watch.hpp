@@ -33,6 +33,7 @@ struct PathHealth {
   std::int64_t longest_rtt = 0;
   PathState state = PathState::healthy;
   std::int64_t since = 0;  // when the state began, where it is not healthy
+  std::int64_t heard = 0;  // when the receiver last said that something of it came
 };
 
 class PathWatch {
@@ -75,7 +76,7 @@ class PathWatch {
     std::uint32_t clean = 0;  // arrived since the last loss
     Instant slow_since = 0;   // 0: it is not
   };
-  void arrive(Slot& slot);
+  void arrive(Slot& slot, Instant at);
   void lose(Path& path, Instant sent);
   void judge(Path& path, double others, Instant median, Instant now);
 

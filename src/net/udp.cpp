@@ -1,7 +1,10 @@
 #include "net/udp.hpp"
 
 #include <fmt/format.h>
+#include <linux/errqueue.h>
 #include <linux/net_tstamp.h>
+#include <netinet/icmp6.h>
+#include <netinet/ip_icmp.h>
 #include <netinet/udp.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -21,6 +24,7 @@ constexpr int kWantedBuffer = 32 << 20;   // what is not granted is not missed: 
 constexpr std::size_t kIpv4Headers = 28;  // IP's and UDP's
 constexpr std::size_t kIpv6Headers = 48;
 constexpr std::int64_t kMostAge = 1'000'000'000;  // ns
+constexpr int kErrorBuffer = 65536;               // for what routers say of one path
 
 template <class T>
 bool set(int fd, int level, int name, const T& value) {
@@ -96,9 +100,52 @@ int UdpSocket::send(const Address& to, std::span<iovec> parts, std::size_t segme
     const auto size = static_cast<std::uint16_t>(segment);
     std::memcpy(CMSG_DATA(header), &size, sizeof size);
   }
-  while (sendmsg(fd(), &message, 0) < 0)
-    if (errno != EINTR) return errno;
+  // Where routers are heard of, what one said stands before the next datagram, once.
+  bool told = !hears_routers_;
+  while (sendmsg(fd(), &message, 0) < 0) {
+    if (errno == EINTR) continue;
+    if (told || errno == EAGAIN) return errno;
+    told = true;
+  }
   return 0;
+}
+
+void UdpSocket::hear_routers() {
+  const bool v6 = local_.family() == AF_INET6;
+  set(fd(), SOL_SOCKET, SO_RCVBUF, kErrorBuffer);
+  hears_routers_ = set(fd(), v6 ? static_cast<int>(IPPROTO_IPV6) : static_cast<int>(IPPROTO_IP),
+                       v6 ? IPV6_RECVERR : IP_RECVERR, kOn);
+}
+
+void UdpSocket::set_hops(std::uint8_t hops) {
+  const bool v6 = local_.family() == AF_INET6;
+  set(fd(), v6 ? static_cast<int>(IPPROTO_IPV6) : static_cast<int>(IPPROTO_IP), v6 ? IPV6_UNICAST_HOPS : IP_TTL,
+      hops == 0 ? -1 : int{hops});
+}
+
+std::optional<Address> UdpSocket::turned_back() {
+  // Bounded: whoever sends more of them than are taken out here is heard of later.
+  for (int i = 0; hears_routers_ && i < 8; ++i) {
+    alignas(cmsghdr) std::array<char, 512> control{};
+    msghdr message{};
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    if (recvmsg(fd(), &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) return std::nullopt;
+    for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
+      const bool v4 = header->cmsg_level == IPPROTO_IP && header->cmsg_type == IP_RECVERR;
+      const bool v6 = header->cmsg_level == IPPROTO_IPV6 && header->cmsg_type == IPV6_RECVERR;
+      const std::size_t address = v4 ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+      if ((!v4 && !v6) || header->cmsg_len < CMSG_LEN(sizeof(sock_extended_err) + address)) continue;
+      sock_extended_err error{};
+      std::memcpy(&error, CMSG_DATA(header), sizeof error);
+      sockaddr_storage router{};
+      std::memcpy(&router, CMSG_DATA(header) + sizeof error, address);
+      if ((v4 && error.ee_origin == SO_EE_ORIGIN_ICMP && error.ee_type == ICMP_TIME_EXCEEDED) ||
+          (v6 && error.ee_origin == SO_EE_ORIGIN_ICMP6 && error.ee_type == ICMP6_TIME_EXCEEDED))
+        return Address(reinterpret_cast<const sockaddr*>(&router), static_cast<socklen_t>(address));
+    }
+  }
+  return std::nullopt;
 }
 
 struct Inbox::Slot {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -55,9 +56,17 @@ class UdpSocket {
   // now.
   int send(const Address& to, std::span<iovec> parts, std::size_t segment);
 
+  // For one that receives nothing: routers that a datagram did not get past are heard of from now on.
+  void hear_routers();
+  // Datagrams from now on get past so many routers less one; 0: as many as is usual.
+  void set_hops(std::uint8_t hops);
+  // A router that said that a datagram's hops were used up there, one at each call.
+  std::optional<Address> turned_back();
+
  private:
   Descriptor descriptor_;
   Address local_;
+  bool hears_routers_ = false;
   std::size_t receive_buffer_ = 0;
   bool segments_ = false;
   bool coalesces_ = false;

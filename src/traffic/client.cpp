@@ -37,6 +37,7 @@ using net::Node;
 
 constexpr std::int64_t kLongestWait = 3'600'000'000'000;  // ns, for the time to begin
 constexpr Instant kReportWithin = 10 * kSecond;
+constexpr Instant kHearEvery = 50 * kMillisecond;
 
 // One endpoint of a client.
 class Sender : public Exchange {
@@ -58,16 +59,32 @@ class Sender : public Exchange {
     node_ = std::move(*node);
     server_ = node_->peer_at(options_.server);
     node_->connect(server_);
+    trace_.emplace(node_->paths().size());
     return true;
   }
 
   Node& node() { return *node_; }
+  // Hears from routers which way paths go, and asks the next. Returns when to come back.
+  Instant trace(Instant now) {
+    if (now < trace_->due()) return trace_->due();
+    if (now >= heard_ + kHearEvery) {
+      heard_ = now;
+      for (const Node::Pong& pong : node_->pongs()) trace_->arrived(static_cast<std::uint8_t>(pong.nonce));
+      node_->pongs().clear();
+      for (std::uint32_t path = 1; path < node_->paths().size(); ++path)
+        while (const auto router = node_->turned_back(path)) trace_->turned_back(path, *router);
+    }
+    if (const auto next = trace_->ask(now))
+      node_->probe(server_, next->path, next->path, next->hops, false, next->hops);
+    return trace_->due();
+  }
   void add_paths(Instant began, std::vector<PathRow>& rows) {
     const auto health = node_->path_health(server_);
     for (std::size_t i = 0; i < health.size(); ++i) {
-      PathRow row{node_->paths()[i].port, health[i]};
+      PathRow row{node_->paths()[i].port, health[i], trace_->route(static_cast<std::uint32_t>(i))};
       if (row.health.state != net::PathState::healthy)
         row.health.since = std::max<Instant>(0, row.health.since - began);
+      row.health.heard = std::max<Instant>(0, row.health.heard - began);
       rows.push_back(row);
     }
   }
@@ -132,6 +149,8 @@ class Sender : public Exchange {
 
   const ClientOptions& options_;
   std::unique_ptr<Node> node_;
+  std::optional<net::RouteTrace> trace_;
+  Instant heard_ = 0;  // from routers
   std::uint32_t server_ = 0;
   std::uint64_t next_ = 0;
   std::uint64_t in_flight_ = 0;
@@ -192,6 +211,8 @@ bool Clients::turn(Instant until, bool offering, const std::function<bool(const 
       if (offering && !sender->failed()) {
         wake = std::min(wake, sender->offer(began_, Node::now()));
         sender->node().push();
+        // One endpoint is enough: routers answer seldom.
+        if (sender == senders_.front()) wake = std::min(wake, sender->trace(now));
       }
       if (sender->failed()) {
         result_.failure = sender->why();

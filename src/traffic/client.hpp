@@ -8,6 +8,7 @@
 
 #include "net/address.hpp"
 #include "net/node.hpp"
+#include "net/routes.hpp"
 #include "traffic/measured.hpp"
 
 namespace weft::traffic {
@@ -39,7 +40,8 @@ struct ClientOptions {
 // A source port of an endpoint and what became of its packets. Of TCP, a flow.
 struct PathRow {
   std::uint16_t port = 0;
-  net::PathHealth health;  // `since`: from the beginning of the run
+  net::PathHealth health;  // `since`, `heard`: from the beginning of the run
+  net::Route route{};      // routers that it crosses, as far as they said so
 };
 
 struct Progress {

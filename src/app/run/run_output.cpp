@@ -68,6 +68,29 @@ std::vector<Ill> ill_of(const std::vector<PathRow>& paths) {
   return out;
 }
 
+std::vector<net::Suspect> suspects_of(const std::vector<PathRow>& paths) {
+  Instant first = 0;  // when the first of the dead ones died
+  for (const PathRow& row : paths)
+    if (row.health.state == PathState::dead) first = first == 0 ? row.health.since : std::min(first, row.health.since);
+  std::vector<net::Way> ways;
+  // Of a path that nothing has come by since, nobody knows whether it lives: SRD leaves one before it has lost much.
+  for (const PathRow& row : paths)
+    if (row.health.state != PathState::healthy || row.health.heard > first)
+      ways.push_back({row.health.state, row.route});
+  return net::suspects(ways);
+}
+
+// Which paths are ill says which switch they have in common, and no more: between the same two hosts, whatever crosses
+// a switch crosses its cables.
+void print_suspect(const net::Suspect& suspect, Console& console) {
+  const std::string name = suspect.router.name();
+  console.out << fmt::format(
+      "{} of the {} {} paths whose way is known cross {}, and {} of {} healthy ones: it, or a cable at it\n",
+      suspect.ill, suspect.all_ill, net::name_of(suspect.state),
+      name.empty() ? suspect.router.host() : fmt::format("{} ({})", name, suspect.router.host()),
+      suspect.healthy == 0 ? "none" : std::to_string(suspect.healthy), suspect.all_healthy);
+}
+
 void print_table(const std::vector<PathRow>& paths, Console& console) {
   std::uint64_t bytes = 0;
   for (const PathRow& row : paths) bytes += row.health.bytes;
@@ -102,7 +125,30 @@ void print_paths(const std::vector<PathRow>& paths, bool per_path, Console& cons
                                net::name_of(ill.state), since, ill.ports.size() == 1 ? "port" : "ports",
                                ports_text(ill.ports));
   }
+  for (const net::Suspect& suspect : suspects_of(paths)) print_suspect(suspect, console);
   if (per_path) return print_table(paths, console);
+}
+
+nlohmann::ordered_json route_json(const net::Route& route) {
+  auto out = nlohmann::ordered_json::array();
+  for (const auto& router : route)
+    out.push_back(router ? nlohmann::ordered_json(router->host()) : nlohmann::ordered_json());
+  return out;
+}
+
+nlohmann::ordered_json suspects_json(const std::vector<PathRow>& paths) {
+  auto out = nlohmann::ordered_json::array();
+  for (const net::Suspect& suspect : suspects_of(paths)) {
+    const std::string name = suspect.router.name();
+    out.push_back({{"state", net::name_of(suspect.state)},
+                   {"router", suspect.router.host()},
+                   {"name", name.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(name)},
+                   {"ill", suspect.ill},
+                   {"all_ill", suspect.all_ill},
+                   {"healthy", suspect.healthy},
+                   {"all_healthy", suspect.all_healthy}});
+  }
+  return out;
 }
 
 nlohmann::ordered_json path_json(const PathRow& row) {
@@ -118,7 +164,8 @@ nlohmann::ordered_json path_json(const PathRow& row) {
       {"least_rtt_ps", known(path.least_rtt)},
       {"longest_rtt_ps", known(path.longest_rtt)},
       {"state", net::name_of(path.state)},
-      {"since_ps", path.state == PathState::healthy ? nlohmann::ordered_json() : nlohmann::ordered_json(path.since)}};
+      {"since_ps", path.state == PathState::healthy ? nlohmann::ordered_json() : nlohmann::ordered_json(path.since)},
+      {"route", route_json(row.route)}};
 }
 
 void print_record(const nlohmann::ordered_json& record, Console& console) {
@@ -239,6 +286,7 @@ void print_run_record(const ClientOptions& options, ClientResult& result, Consol
                 {"not_ours", result.node.not_ours},
                 {"damaged", result.node.damaged},
                 {"refused_by_kernel", result.node.refused_by_kernel},
+                {"suspects", suspects_json(result.paths)},
                 {"paths", paths}},
                console);
 }
