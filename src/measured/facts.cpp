@@ -107,6 +107,17 @@ std::vector<Crossover> crossovers(const std::vector<BenchmarkTable>& tables) {
   return out;
 }
 
+// Ranks that busbw / algbw tells of, in every table; 0: not in all.
+std::int64_t fewest_by_columns(const std::vector<BenchmarkTable>& tables) {
+  std::int64_t fewest = 0;
+  for (const BenchmarkTable& table : tables) {
+    const std::int64_t ranks = table.inferred_ranks();
+    if (ranks == 0) return 0;
+    fewest = fewest == 0 ? ranks : std::min(fewest, ranks);
+  }
+  return fewest;
+}
+
 void take_benchmark(Facts& facts, const Benchmark& benchmark) {
   facts.tables = benchmark.tables;
   facts.crossovers = crossovers(benchmark.tables);
@@ -117,11 +128,20 @@ void take_benchmark(Facts& facts, const Benchmark& benchmark) {
   if (!benchmark.ranks.empty()) {
     const spec::Place place = benchmark.ranks.front().place;
     facts.gpu_name = benchmark.ranks.front().gpu;
-    // Long lists are cut by those who copy them: the highest number counts.
+    // Long lists are cut by those who copy them: the highest number counts, and where the columns tell of far more
+    // ranks, theirs. Rates of few digits do not tell one rank more from the right number, so twice as many are far
+    // more.
     std::int64_t highest = 0;
     for (const BenchmarkRank& rank : benchmark.ranks) highest = std::max(highest, rank.rank);
-    if (!facts.ranks) facts.ranks = {highest + 1, place};
-    if (!facts.nodes || benchmark.jobs_at_once > 1) facts.nodes = {benchmark.hosts(), place};
+    const bool alone = benchmark.jobs_at_once > 1 && highest == 0;
+    const std::int64_t by_columns = benchmark.jobs_at_once > 1 ? 0 : fewest_by_columns(benchmark.tables);
+    const bool cut = by_columns >= 2 * (highest + 1);
+    if (!facts.ranks) facts.ranks = {alone ? benchmark.jobs_at_once : cut ? by_columns : highest + 1, place};
+    // Processes that ran alone, one on each host, were meant as one job.
+    if (alone)
+      facts.nodes = {benchmark.jobs_at_once, place};
+    else if (!cut && (!facts.nodes || benchmark.jobs_at_once > 1))
+      facts.nodes = {benchmark.hosts(), place};
   }
   // Words in a comment count where the program itself says nothing, and the ratio of rates after them.
   for (const BenchmarkTable& table : benchmark.tables) {

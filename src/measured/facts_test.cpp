@@ -180,6 +180,34 @@ TEST(Facts, CountRanksByTheirNumbers) {
   EXPECT_EQ(facts.gpu_name, "NVIDIA H100");
 }
 
+// Who copies a list of ranks cuts it, and the columns tell how many there were; processes that ran alone, one on each
+// host, were meant as one job.
+TEST(Facts, CountRanksThatAListLeavesOut) {
+  const auto read = [](const std::string& text) {
+    spec::Diagnostics notes;
+    const auto out = read_benchmark(notes.sources().add("b", text), notes);
+    EXPECT_TRUE(out) << spec::render_text(notes, false);
+    Evidence evidence;
+    if (out) evidence.benchmark = &*out;
+    return gather(evidence);
+  };
+  const std::string first = "#   Rank  0 Pid  11 on a device  0 [0x10] NVIDIA A100-SXM4-40GB\n";
+  const std::string row = " float sum -1 2604.6 50.32 96.45 0 2630.6 49.83 95.50 0\n";  // 2 * 23 / 24
+  const Facts cut = read(first + "1073741824 268435456" + row);
+  EXPECT_EQ(cut.ranks->value, 24);
+  EXPECT_FALSE(cut.nodes) << "one host of a list that was cut is not all of them";
+  // 17 by two digits of a rate that is low, and 16 are listed.
+  const Facts whole = read(first + "#   Rank 15 Pid  12 on b device  7 [0x10] NVIDIA A100-SXM4-40GB\n" +
+                           "1048576 262144 float sum -1 2097.2 0.50 0.94 0 2097.2 0.50 0.94 0\n");
+  EXPECT_EQ(whole.ranks->value, 16);
+  EXPECT_EQ(whole.nodes->value, 2);
+  const Facts alone = read(first + "#   Rank  0 Pid  12 on b device  0 [0x10] NVIDIA A100-SXM4-40GB\n" +
+                           "8 2 float sum -1 30.12 0.00 0.00 0 30.08 0.00 0.00 0\n");
+  EXPECT_EQ(alone.jobs_at_once, 2);
+  EXPECT_EQ(alone.ranks->value, 2);
+  EXPECT_EQ(alone.nodes->value, 2);
+}
+
 TEST(Facts, PreferWhatTheLogSays) {
   spec::Diagnostics notes;
   const auto log =

@@ -74,6 +74,8 @@ constexpr std::array kPhrases = {
     Phrase{unreachable, "ibv_modify_qp_wrapper"},
     Phrase{unreachable, "transport retry counter exceeded"},
     Phrase{unreachable, "status=12"},
+    Phrase{rdma_missing, "no ib devices found"},
+    Phrase{rdma_missing, "failed to get ib devices list"},
     Phrase{bound, "--bind-to core"},
     Phrase{bound, "--cpu-bind=map_cpu"},
     Phrase{bound, "one core per process"},
@@ -105,6 +107,8 @@ constexpr std::array kSubjects = {
     Subject{peermem_missing, "nv_peer_memory", Says::no},
     Subject{peermem_missing, "gpudirect", Says::no},
     Subject{peermem_missing, "gpu direct", Says::no},
+    Subject{rdma_missing, "/dev/infiniband", Says::no},
+    Subject{rdma_missing, "0 hcas found", Says::not_no},
     Subject{loss, "pfc", Says::no},
     Subject{loss, "flow control", Says::no},
     Subject{nvlink_inactive, "fabric manager", Says::no},
@@ -239,6 +243,8 @@ std::string_view name(Mention mention) {
       return "a NIC does not reach another";
     case bound:
       return "processes are bound to few cores";
+    case rdma_missing:
+      return "no RDMA device";
     case hidden_bus:
       return "a PCI path that the kernel does not show";
   }

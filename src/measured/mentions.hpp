@@ -32,7 +32,8 @@ enum class Mention : std::uint8_t {
   hang,
   hidden_bus,
   unreachable,
-  bound
+  bound,
+  rdma_missing
 };
 
 struct Mentioned {

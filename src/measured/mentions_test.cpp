@@ -63,6 +63,15 @@ TEST(Mentions, OfPlacesAreNoHangs) {
   EXPECT_TRUE(says("mpirun --bind-to core -np 16 all_reduce_perf", Mention::bound));
 }
 
+TEST(Mentions, OfRdmaDevicesAreOfTheirAbsence) {
+  const auto says = [](const std::string& text) { return mentions_in(text + "\n").contains(Mention::rdma_missing); };
+  EXPECT_TRUE(says("0 HCAs found:")) << "ibv_devinfo -l";
+  EXPECT_TRUE(says("No IB devices found")) << "ibv_devinfo";
+  EXPECT_TRUE(says("WARNING: /dev/infiniband is missing. RDMA will not work."));
+  EXPECT_FALSE(says("10 HCAs found:"));
+  EXPECT_FALSE(says("the pod mounts /dev/infiniband"));
+}
+
 TEST(Mentions, OfABusThatIsHiddenAreNcclsOwn) {
   EXPECT_TRUE(mentions_in("h:1:2 [2] NCCL INFO Could not find real path of /sys/class/pci_bus/0000:6f/../../x\n")
                   .contains(Mention::hidden_bus));

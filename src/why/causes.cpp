@@ -229,7 +229,9 @@ std::vector<Variant> sockets(Machine& machine) {
   return out;
 }
 
-std::vector<Variant> algorithms(const Situation& situation) {
+std::vector<Variant> algorithms(const Situation& situation, Machine& machine) {
+  if (const auto better = better_algorithm(situation, machine))
+    return {{.text = fmt::format("{}, by NCCL's choice", collective::name(better->taken))}};
   std::vector<Variant> out;
   const std::string* forced = situation.environment("NCCL_ALGO");
   for (const Algorithm each : {Algorithm::ring, Algorithm::tree, Algorithm::nvls, Algorithm::nvls_tree}) {
@@ -484,6 +486,28 @@ bool has_one_channel_per_peer(const Situation& situation, Machine& machine) {
   return collective::pair_cut(rule, collective::pair_protocol(rule)).each == 1;
 }
 
+std::optional<BetterAlgorithm> better_algorithm(const Situation& situation, Machine& machine) {
+  if (!situation.hoped || situation.observations.empty() || situation.environment("NCCL_ALGO") != nullptr)
+    return std::nullopt;
+  constexpr double kReached = 0.95;
+  constexpr double kGained = 1.1;
+  const Job& job = situation.job;
+  const std::uint64_t bytes = situation.observations.back().largest();
+  const auto rate = [&](const Prediction& made) { return bus_bandwidth(job, bytes, made.time); };
+  const std::vector<Prediction> now = machine.predict(job, {}, {bytes});
+  if (now.empty()) return std::nullopt;
+  const double had = std::max(rate(now.front()), situation.observations.back().bus);
+  std::optional<BetterAlgorithm> out;
+  for (const Algorithm each : {Algorithm::ring, Algorithm::tree}) {
+    const std::vector<Prediction> then = machine.predict(job, {.algorithm = each}, {bytes});
+    if (then.empty() || then.front().choice.algorithm != each || now.front().choice.algorithm == each) continue;
+    const double with = rate(then.front());
+    if (with >= kReached * *situation.hoped && with >= kGained * had)
+      out = {now.front().choice.algorithm, each, rate(now.front()), with};
+  }
+  return out;
+}
+
 std::span<const CauseInfo> causes() { return kCauses; }
 
 const CauseInfo& info(Cause cause) {
@@ -505,7 +529,7 @@ std::vector<Variant> variants_of(Cause cause, const Situation& situation, Machin
     case Cause::pcie_down:
       return weak_pcie(situation, machine);
     case Cause::algorithm:
-      return algorithms(situation);
+      return algorithms(situation, machine);
     case Cause::protocol:
       return protocols(situation);
     case Cause::slow_rank: {

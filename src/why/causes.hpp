@@ -66,6 +66,15 @@ const CauseInfo& info(Cause cause);
 // about what the machine already shows.
 std::vector<Variant> variants_of(Cause cause, const Situation& situation, Machine& machine);
 
+// An algorithm with which the machine would give what was hoped for, where the one that NCCL takes by itself does not.
+struct BetterAlgorithm {
+  collective::Algorithm taken;
+  collective::Algorithm better;
+  double gives = 0;  // busbw in GB/s
+  double would_give = 0;
+};
+std::optional<BetterAlgorithm> better_algorithm(const Situation& situation, Machine& machine);
+
 // NCCL's rule gives each peer of point-to-point messages one channel across the network.
 bool has_one_channel_per_peer(const Situation& situation, Machine& machine);
 

@@ -130,6 +130,7 @@ TEST_F(Evidence, OfMentions) {
   mention(Mention::iommu_passthrough, {{Cause::dma_redirected, against(kOften)}});
   mention(Mention::hang, {{Cause::p2p_off, kOften}});
   mention(Mention::unreachable, {{Cause::rails_apart, kSeldomOtherwise}});
+  mention(Mention::rdma_missing, {{Cause::socket_fallback, kSeldomOtherwise}});
   mention(Mention::bound, {{Cause::cpu_binding, kSeldomOtherwise}});
   mention(Mention::nvlink_inactive, {{Cause::p2p_off, kOften}, {Cause::nvlink_down, kSeldomOtherwise}});
   mention(Mention::imex, {{Cause::mnnvl_off, kSeldomOtherwise}});
@@ -375,6 +376,39 @@ TEST_F(Evidence, OfOneChannelForEachPeer) {
   seen.situation.hoped = 90;  // no number of channels would do
   hoping = weights(seen, *bench.machine);
   EXPECT_EQ(hoping[Cause::few_per_peer], 0);
+}
+
+// Three servers that NCCL joins by a ring: a tree gives more, and somebody expected that.
+TEST_F(Evidence, OfAnAlgorithmThatWouldDo) {
+  const Bench bench("{kind: gb200-nvl72, count: 3, scale_up: {servers: 1}}");
+  Seen seen = usual(bench);
+  seen.situation.job = bench.job(12, collective::Operation::all_reduce);
+  seen.situation.job.stack = collective::stack_named("ib-nccl2.27");
+  seen.situation.nodes = 3;
+  seen.situation.facts.environment.clear();
+  const std::uint64_t bytes = 16ull << 30;
+  const auto rate = [&](const Variant& variant) {
+    return bus_bandwidth(seen.situation.job, bytes,
+                         bench.machine->predict(seen.situation.job, variant, {bytes}).front().time);
+  };
+  const double ring = rate({.algorithm = collective::Algorithm::ring});
+  const double tree = rate({.algorithm = collective::Algorithm::tree});
+  ASSERT_GT(tree, 1.1 * ring);
+  seen.situation.observations = {{{bytes}, ring, true, {}}};
+  seen.reference.measured = ring;
+  EXPECT_FALSE(better_algorithm(seen.situation, *bench.machine)) << "nobody hopes for more";
+  seen.situation.hoped = tree;
+  const auto found = better_algorithm(seen.situation, *bench.machine);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->better, collective::Algorithm::tree);
+  std::map<Cause, double> hoping = weights(seen, *bench.machine);
+  EXPECT_LT(hoping[Cause::nothing_wrong], 0);
+  EXPECT_GT(hoping[Cause::algorithm], 0);
+  seen.situation.hoped = 2 * tree;
+  EXPECT_FALSE(better_algorithm(seen.situation, *bench.machine)) << "no algorithm would do";
+  seen.situation.hoped = tree;
+  seen.situation.observations.back().bus = tree;
+  EXPECT_FALSE(better_algorithm(seen.situation, *bench.machine)) << "it is there already";
 }
 
 // Channels are one piece of evidence, whether or not some connections name their NICs.

@@ -539,4 +539,14 @@ std::optional<Found> more_per_peer_would_do(const Scene& at) {
       fmt::format("NCCL gives a peer 1 channel here: {:.1f} GB/s, with {} it would be {:.1f}", without, kMore, with));
 }
 
+// What was hoped for is there with another algorithm than the one that NCCL takes by itself.
+std::optional<Found> other_algorithm_would_do(const Scene& at) {
+  const auto better = better_algorithm(at.situation, at.machine);
+  if (!better) return std::nullopt;
+  return Found{
+      fmt::format("NCCL takes {} here: {:.1f} GB/s, with {} it would be {:.1f}", collective::name(better->taken),
+                  better->gives, collective::name(better->better), better->would_give),
+      {}};
+}
+
 }  // namespace weft::why

@@ -94,5 +94,6 @@ std::optional<Found> uneven_setting(const Scene& at);
 std::optional<Found> others_nics(const Scene& at);
 std::optional<Found> one_channel_per_peer(const Scene& at);
 std::optional<Found> more_per_peer_would_do(const Scene& at);
+std::optional<Found> other_algorithm_would_do(const Scene& at);
 
 }  // namespace weft::why

@@ -20,6 +20,7 @@ struct Against {
 constexpr Against kAgainst[] = {
     {Cause::nothing_wrong, 1.5, "the model agrees with who expected it"},
     {Cause::nothing_wrong, 3, "the machine gives it when it is told to"},
+    {Cause::nothing_wrong, 3, "the machine gives it when it is told to"},
     {Cause::no_gpudirect, 5, "NCCL marks each connection"},
     {Cause::dma_redirected, 1.5, "nothing is translated"},
     {Cause::dma_redirected, 1.5, "there is nothing to redirect"},
