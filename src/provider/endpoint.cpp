@@ -95,9 +95,17 @@ void Endpoint::give_back(std::uint32_t request) {
 void Endpoint::tell(const Completion& completion) {
   if (completion.kind == Completion::Kind::received || completion.kind == Completion::Kind::released)
     return tell_receiver(completion);
-  if (completion.kind != Completion::Kind::told) return tell_sender(completion);
-  if (remote_writes != nullptr) remote_writes->add(false);
-  if (receive_queue == nullptr) return;
+  if (completion.kind == Completion::Kind::told) return tell_target(completion);
+  tell_sender(completion);
+}
+
+// Of peers that came for our memory. Counters are told of all that they did, a queue where they had something to say.
+void Endpoint::tell_target(const Completion& completion) {
+  Counter* counter = completion.fetched ? remote_reads : remote_writes;
+  if (counter != nullptr) counter->add(false);
+  if (completion.changed)
+    if (const auto region = changes.find(completion.key); region != changes.end()) region->second->add(false);
+  if (!completion.has_data || receive_queue == nullptr) return;
   Entry entry;
   entry.flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
   entry.bytes = completion.bytes;
@@ -158,6 +166,10 @@ void Endpoint::move() {
   if (!wire || !enabled) return;
   wire->progress(time_now());
   // Told ends may be the last that a peer waits for; what they set free goes out with the next call.
+  tell_ends();
+}
+
+void Endpoint::tell_ends() {
   std::vector<Completion>& ends = wire->rdm().completions();
   for (std::size_t i = 0; i < ends.size(); ++i) tell(ends[i]);
   ends.clear();
@@ -203,11 +215,20 @@ void Endpoint::help() {
 void Endpoint::add_region(const Region& region) {
   const std::lock_guard guard(lock);
   wire->rdm().add_region(region.self.key, region.what);
+  if (region.changes != nullptr) changes[region.self.key] = region.changes;
+}
+
+void Endpoint::count_changes(const Region& region) {
+  const std::lock_guard guard(lock);
+  changes[region.self.key] = region.changes;
 }
 
 bool Endpoint::remove_region(std::uint64_t key) {
   const std::lock_guard guard(lock);
-  return wire->rdm().remove_region(key);
+  if (!wire->rdm().remove_region(key)) return false;
+  tell_ends();
+  changes.erase(key);
+  return true;
 }
 
 // ---- libfabric's calls
@@ -375,6 +396,7 @@ int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** out, void* context
   if (info->src_addr != nullptr) to_address(info->src_addr, info->src_addrlen, local);
   transport::rdm::RdmConfig config;
   config.seed = net::random_number();
+  config.tells_accesses = (info->caps & FI_RMA_EVENT) != 0;
   const auto sharing = endpoint::sharing_of(std::getenv("FI_WEFT_SHM"));
   // Several endpoints of one fi_info: the port is the first one's, and fi_getname says where the others are.
   if (is_taken(of<Domain>(domain), local)) local.set_port(0);

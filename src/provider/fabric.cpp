@@ -23,14 +23,30 @@ int close_region(fid* fid) {
   // What a peer reads is acknowledged soon, or the peer is dead within seconds.
   for (Endpoint* each : endpoints)
     while (!each->remove_region(region->self.key)) each->progress();
+  if (region->changes != nullptr) --region->changes->regions;
   delete region;
+  return 0;
+}
+
+int bind_region(fid* fid, struct fid* to, std::uint64_t flags) {
+  if (to->fclass == FI_CLASS_EP) return flags == 0 ? 0 : -FI_EBADFLAGS;  // it is every endpoint's
+  if (to->fclass != FI_CLASS_CNTR) return -FI_EINVAL;
+  if (flags != FI_REMOTE_WRITE) return -FI_EBADFLAGS;
+  Region& region = of<Region>(fid);
+  Counter& counter = of<Counter>(to);
+  const std::lock_guard guard(region.domain->lock);
+  if (region.changes != nullptr) return -FI_EINVAL;
+  region.changes = &counter;
+  counter.domain = region.domain;
+  ++counter.regions;
+  for (Endpoint* each : region.domain->endpoints) each->count_changes(region);
   return 0;
 }
 
 int no_bind(fid*, fid*, std::uint64_t) { return 0; }
 int no_control(fid*, int, void*) { return -FI_ENOSYS; }
 
-fi_ops region_fid_ops = {sizeof(fi_ops), close_region, no_bind, no_control, nullptr, nullptr, nullptr};
+fi_ops region_fid_ops = {sizeof(fi_ops), close_region, bind_region, no_control, nullptr, nullptr, nullptr};
 
 int add_region(Domain& domain, const void* bytes, std::size_t length, std::uint64_t access, std::uint64_t key,
                fid_mr** out, void* context) {

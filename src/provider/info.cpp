@@ -17,10 +17,10 @@ namespace {
 constexpr std::uint32_t kProtocol = 0x77656674;  // "weft"
 constexpr std::uint64_t kCapabilities = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE | FI_RECV |
                                         FI_SEND | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_MULTI_RECV | FI_DIRECTED_RECV |
-                                        FI_SOURCE | FI_LOCAL_COMM | FI_REMOTE_COMM;
+                                        FI_SOURCE | FI_RMA_EVENT | FI_LOCAL_COMM | FI_REMOTE_COMM;
 constexpr std::uint64_t kTransmits = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE | FI_SEND;
 constexpr std::uint64_t kReceives = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_RECV | FI_REMOTE_READ |
-                                    FI_REMOTE_WRITE | FI_MULTI_RECV | FI_DIRECTED_RECV | FI_SOURCE;
+                                    FI_REMOTE_WRITE | FI_MULTI_RECV | FI_DIRECTED_RECV | FI_SOURCE | FI_RMA_EVENT;
 constexpr std::uint64_t kOrders = FI_ORDER_SAS;
 constexpr std::uint64_t kTransmitFlags =
     FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE;

@@ -70,6 +70,7 @@ struct Region {
   fid_mr self{};
   struct Domain* domain = nullptr;
   transport::rdm::Region what;
+  struct Counter* changes = nullptr;  // by peers
 };
 
 struct Domain {
@@ -115,7 +116,11 @@ struct Counter {
   std::uint64_t value = 0;
   std::uint64_t errors = 0;
   std::vector<Endpoint*> endpoints;
+  // That it is bound to: any endpoint of the domain may have something to tell.
+  std::atomic<std::size_t> regions{0};
+  Domain* domain = nullptr;
   void add(bool error);
+  void progress();
 };
 
 struct Entry {
@@ -186,8 +191,9 @@ struct Endpoint {
   bool enabled = false;
   std::deque<Request> requests;
   std::vector<std::uint32_t> free_requests;
-  std::vector<std::uint32_t> peers;  // by fi_addr_t
-  std::vector<fi_addr_t> names;      // by peer
+  std::vector<std::uint32_t> peers;                     // by fi_addr_t
+  std::vector<fi_addr_t> names;                         // by peer
+  std::unordered_map<std::uint64_t, Counter*> changes;  // of regions that have one, by key
   std::uint64_t av_version = 0;
 
   std::thread helper;
@@ -215,10 +221,13 @@ struct Endpoint {
   bool busy() const;  // somebody else moves things
   void help();
   void add_region(const Region& region);
+  void count_changes(const Region& region);
   bool remove_region(std::uint64_t key);
 
  private:
+  void tell_ends();
   void tell(const transport::rdm::Completion& completion);
+  void tell_target(const transport::rdm::Completion& completion);
   void tell_receiver(const transport::rdm::Completion& completion);
   void tell_sender(const transport::rdm::Completion& completion);
 };

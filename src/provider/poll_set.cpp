@@ -7,10 +7,6 @@
 namespace weft::provider {
 namespace {
 
-void progress_all(const std::vector<Endpoint*>& endpoints) {
-  for (Endpoint* each : endpoints) each->progress();
-}
-
 std::uint64_t told_by(Counter& counter) {
   const std::lock_guard guard(counter.lock);
   return counter.value + counter.errors;
@@ -20,11 +16,11 @@ std::uint64_t told_by(Counter& counter) {
 bool has_news(PollSet::Member& member) {
   if (member.object->fclass == FI_CLASS_CQ) {
     Queue& queue = of<Queue>(member.object);
-    progress_all(queue.endpoints);
+    for (Endpoint* each : queue.endpoints) each->progress();
     return queue.waiting.load(std::memory_order_acquire) > 0;
   }
   Counter& counter = of<Counter>(member.object);
-  progress_all(counter.endpoints);
+  counter.progress();
   const std::uint64_t now = told_by(counter);
   return std::exchange(member.seen, now) != now;
 }

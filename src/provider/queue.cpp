@@ -219,20 +219,16 @@ fi_ops_cq queue_ops = {sizeof(fi_ops_cq), read_queue, read_from,    read_error,
 
 // ---- counters
 
-void progress_all(const Counter& counter) {
-  for (Endpoint* each : counter.endpoints) each->progress();
-}
-
 std::uint64_t read_counter(fid_cntr* fid) {
   Counter& counter = of<Counter>(fid);
-  progress_all(counter);
+  counter.progress();
   const std::lock_guard guard(counter.lock);
   return counter.value;
 }
 
 std::uint64_t read_counter_errors(fid_cntr* fid) {
   Counter& counter = of<Counter>(fid);
-  progress_all(counter);
+  counter.progress();
   const std::lock_guard guard(counter.lock);
   return counter.errors;
 }
@@ -256,7 +252,7 @@ int wait_counter(fid_cntr* fid, std::uint64_t threshold, int timeout) {
     errors = counter.errors;
   }
   while (true) {
-    progress_all(counter);
+    counter.progress();
     std::unique_lock guard(counter.lock);
     if (counter.value >= threshold) return 0;
     if (counter.errors != errors) return -FI_EAVAIL;
@@ -267,7 +263,7 @@ int wait_counter(fid_cntr* fid, std::uint64_t threshold, int timeout) {
 
 int close_counter(fid* fid) {
   Counter& counter = of<Counter>(fid);
-  if (!counter.endpoints.empty()) return -FI_EBUSY;
+  if (!counter.endpoints.empty() || counter.regions > 0) return -FI_EBUSY;
   delete &counter;
   return 0;
 }
@@ -290,6 +286,13 @@ void Counter::add(bool error) {
   const std::lock_guard guard(lock);
   ++(error ? errors : value);
   changed.notify_all();
+}
+
+void Counter::progress() {
+  for (Endpoint* each : endpoints) each->progress();
+  if (regions == 0) return;
+  const std::lock_guard guard(domain->lock);
+  for (Endpoint* each : domain->endpoints) each->progress();
 }
 
 int open_queue(fid_domain*, fi_cq_attr* attr, fid_cq** out, void* context) {

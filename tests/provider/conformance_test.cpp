@@ -46,7 +46,7 @@ class Fabric : public testing::Test {
   void SetUp() override {
     fi_info* hints = fi_allocinfo();
     hints->ep_attr->type = FI_EP_RDM;
-    hints->caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_DIRECTED_RECV | FI_MULTI_RECV | FI_SOURCE;
+    hints->caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_DIRECTED_RECV | FI_MULTI_RECV | FI_SOURCE | also_;
     hints->mode = FI_CONTEXT | FI_CONTEXT2;
     hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
     hints->domain_attr->mr_mode = 0;
@@ -56,6 +56,7 @@ class Fabric : public testing::Test {
     const char* node = name != nullptr && std::strcmp(name, "shm") == 0 ? nullptr : "127.0.0.1";
     const int found = fi_getinfo(FI_VERSION(1, 17), node, nullptr, node != nullptr ? FI_SOURCE : 0, hints, &info_);
     fi_freeinfo(hints);
+    if (found == -FI_ENODATA && also_ != 0 && name != nullptr) GTEST_SKIP() << "not offered";
     ASSERT_EQ(found, 0) << fi_strerror(-found);
     ASSERT_EQ(fi_fabric(info_->fabric_attr, &fabric_, nullptr), 0);
     ASSERT_EQ(fi_domain(fabric_, info_, &domain_, nullptr), 0);
@@ -83,8 +84,10 @@ class Fabric : public testing::Test {
     ASSERT_EQ(fi_ep_bind(end.ep, &end.cq->fid, FI_TRANSMIT | FI_RECV), 0);
     ASSERT_EQ(fi_ep_bind(end.ep, &end.av->fid, 0), 0);
     ASSERT_EQ(fi_ep_bind(end.ep, &end.sends->fid, FI_SEND), 0);
+    bind_more(end);
     ASSERT_EQ(fi_enable(end.ep), 0);
   }
+  virtual void bind_more(End&) {}
   static fi_addr_t name_of(End& at, End& whom) {
     char address[128];
     std::size_t bytes = sizeof(address);
@@ -164,6 +167,7 @@ class Fabric : public testing::Test {
     return info_->domain_attr->mr_mode & FI_MR_VIRT_ADDR ? reinterpret_cast<std::uint64_t>(text.data()) : 0;
   }
 
+  std::uint64_t also_ = 0;  // capabilities that not every provider has
   fi_info* info_ = nullptr;
   fid_fabric* fabric_ = nullptr;
   fid_domain* domain_ = nullptr;
@@ -332,6 +336,154 @@ TEST_F(Fabric, MemoryIsWrittenReadAndTold) {
     EXPECT_EQ(copy, source);
     EXPECT_EQ(fi_close(&mr->fid), 0);
   }
+}
+
+// Endpoints that are told when peers read and write their memory.
+class RmaEvents : public Fabric {
+ protected:
+  struct Told {
+    fid_cntr* reads = nullptr;
+    fid_cntr* writes = nullptr;
+  };
+  RmaEvents() { also_ = FI_RMA_EVENT; }
+  void bind_more(End& end) override {
+    Told& told = told_[&end - ends_];
+    fi_cntr_attr attributes{};
+    ASSERT_EQ(fi_cntr_open(domain_, &attributes, &told.reads, nullptr), 0);
+    ASSERT_EQ(fi_cntr_open(domain_, &attributes, &told.writes, nullptr), 0);
+    ASSERT_EQ(fi_ep_bind(end.ep, &told.reads->fid, FI_REMOTE_READ), 0);
+    ASSERT_EQ(fi_ep_bind(end.ep, &told.writes->fid, FI_REMOTE_WRITE), 0);
+  }
+  void TearDown() override {
+    for (End& end : ends_) {
+      close(end.ep);
+      end.ep = nullptr;
+    }
+    for (Told& each : told_) {
+      close(each.reads);
+      close(each.writes);
+    }
+    if (domain_ != nullptr) Fabric::TearDown();
+  }
+  // By whoever waits for the counter alone: `other` moves as the provider has it.
+  void expect(fid_cntr* counter, std::uint64_t value) {
+    const auto until = std::chrono::steady_clock::now() + kPatience;
+    while (fi_cntr_read(counter) < value && std::chrono::steady_clock::now() < until)
+      fi_cq_read(ends_[0].cq, nullptr, 0);
+    EXPECT_EQ(fi_cntr_read(counter), value);
+    EXPECT_EQ(fi_cntr_readerr(counter), 0u);
+  }
+  Told told_[2];
+};
+
+TEST_F(RmaEvents, CountersTellTheTargetOfReadsAndWrites) {
+  fid_ep* ep = ends_[0].ep;
+  const fi_addr_t other = ends_[0].other;
+  std::uint64_t reads = 0;
+  std::uint64_t writes = 0;
+  for (const std::size_t size : {16u, 5000u, 100000u}) {
+    SCOPED_TRACE(testing::Message() << size << " bytes");
+    std::string memory(size, '.');
+    std::string source(size, 'w');
+    std::string copy(size, '?');
+    fid_mr* mr = region(memory, FI_REMOTE_READ | FI_REMOTE_WRITE, 50);
+    const std::uint64_t at = address_in(memory);
+    const std::uint64_t key = fi_mr_key(mr);
+    ASSERT_EQ(again([&] { return fi_write(ep, source.data(), size, nullptr, other, at, key, nullptr); }), 0);
+    expect(told_[1].writes, ++writes);
+    EXPECT_EQ(memory, source) << "told before the bytes were there";
+    EXPECT_TRUE(next(0).flags & FI_WRITE);
+    ASSERT_EQ(again([&] { return fi_read(ep, copy.data(), size, nullptr, other, at, key, nullptr); }), 0);
+    expect(told_[1].reads, ++reads);
+    EXPECT_TRUE(next(0).flags & FI_READ);
+    EXPECT_EQ(copy, source);
+    ASSERT_EQ(again([&] { return fi_inject_write(ep, "in", 2, other, at, key); }), 0);
+    expect(told_[1].writes, ++writes);
+    fi_cq_tagged_entry none{};
+    EXPECT_EQ(fi_cq_read(ends_[1].cq, &none, 1), -FI_EAGAIN) << "a queue is told of writes with data only";
+    ASSERT_EQ(again([&] { return fi_writedata(ep, source.data(), size, nullptr, 7, other, at, key, nullptr); }), 0);
+    EXPECT_EQ(next(1).data, 7u);
+    expect(told_[1].writes, ++writes);
+    next(0);
+    EXPECT_EQ(fi_close(&mr->fid), 0);
+  }
+  // What is refused has not happened, and who asks is not the target.
+  ASSERT_EQ(again([&] { return fi_write(ep, "x", 1, nullptr, other, 0, 12345, nullptr); }), 0);
+  EXPECT_EQ(next_error(0).err, FI_EACCES);
+  expect(told_[1].writes, writes);
+  expect(told_[1].reads, reads);
+  expect(told_[0].writes, 0);
+  expect(told_[0].reads, 0);
+}
+
+TEST_F(RmaEvents, MessagesThatAreFetchedAreNoReadsOfMemory) {
+  std::string sent(300000, 's');
+  std::string got(300000, '.');
+  ASSERT_EQ(fi_trecv(ends_[1].ep, got.data(), got.size(), nullptr, FI_ADDR_UNSPEC, 1, 0, nullptr), 0);
+  ASSERT_EQ(again([&] { return fi_tsend(ends_[0].ep, sent.data(), sent.size(), nullptr, ends_[0].other, 1, nullptr); }),
+            0);
+  next(1);
+  next(0);
+  for (const Told& each : told_) {
+    expect(each.reads, 0);
+    expect(each.writes, 0);
+  }
+}
+
+// Those that bring something back are reads; a region's counter is told of what changed it.
+TEST_F(RmaEvents, AtomicsAreToldAsReadsOrWritesAndRegionsOfChanges) {
+  fid_ep* ep = ends_[0].ep;
+  const fi_addr_t other = ends_[0].other;
+  std::string memory(8, 0);
+  fid_mr* mr = region(memory, FI_REMOTE_READ | FI_REMOTE_WRITE, 51);
+  fid_cntr* changes = nullptr;
+  fi_cntr_attr attributes{};
+  attributes.wait_obj = FI_WAIT_UNSPEC;
+  ASSERT_EQ(fi_cntr_open(domain_, &attributes, &changes, nullptr), 0);
+  EXPECT_NE(fi_mr_bind(mr, &changes->fid, FI_SEND), 0);
+  ASSERT_EQ(fi_mr_bind(mr, &changes->fid, FI_REMOTE_WRITE), 0);
+  const std::uint64_t at = address_in(memory);
+  const std::uint64_t key = fi_mr_key(mr);
+  std::uint64_t operand = 5;
+  std::uint64_t comparand = 10;
+  std::uint64_t before = 77;
+  const auto done = [&](std::uint64_t reads, std::uint64_t writes, std::uint64_t changed) {
+    next(0);
+    EXPECT_EQ(fi_cntr_wait(changes, changed, 20000), 0);  // whom nobody else moves
+    expect(told_[1].reads, reads);
+    expect(told_[1].writes, writes);
+    expect(changes, changed);
+  };
+  ASSERT_EQ(again([&] { return fi_atomic(ep, &operand, 1, nullptr, other, at, key, FI_UINT64, FI_SUM, nullptr); }), 0);
+  done(0, 1, 1);
+  ASSERT_EQ(again([&] {
+              return fi_fetch_atomic(ep, &operand, 1, nullptr, &before, nullptr, other, at, key, FI_UINT64, FI_SUM,
+                                     nullptr);
+            }),
+            0);
+  done(1, 1, 2);
+  ASSERT_EQ(again([&] {
+              return fi_fetch_atomic(ep, nullptr, 1, nullptr, &before, nullptr, other, at, key, FI_UINT64,
+                                     FI_ATOMIC_READ, nullptr);
+            }),
+            0);
+  done(2, 1, 2);
+  EXPECT_EQ(before, 10u);
+  ASSERT_EQ(again([&] {
+              return fi_compare_atomic(ep, &operand, 1, nullptr, &comparand, nullptr, &before, nullptr, other, at, key,
+                                       FI_UINT64, FI_CSWAP, nullptr);
+            }),
+            0);
+  done(3, 1, 3);
+  ASSERT_EQ(again([&] { return fi_write(ep, &operand, 8, nullptr, other, at, key, nullptr); }), 0);
+  done(3, 2, 4);
+  ASSERT_EQ(again([&] { return fi_read(ep, &before, 8, nullptr, other, at, key, nullptr); }), 0);
+  next(0);
+  expect(told_[1].reads, 4);
+  expect(changes, 4);
+  EXPECT_EQ(fi_close(&changes->fid), -FI_EBUSY) << "while the region has it";
+  EXPECT_EQ(fi_close(&mr->fid), 0);
+  EXPECT_EQ(fi_close(&changes->fid), 0);
 }
 
 TEST_F(Fabric, AKeyThatNamesNothingIsAnError) {

@@ -117,10 +117,18 @@ void Rdm::answered(std::uint32_t index) {
 }
 
 void Rdm::tell(std::uint32_t peer, const WriteHead& head, std::uint64_t bytes) {
-  if (!head.has_data) return;
-  Completion completion{.kind = Completion::Kind::told, .has_data = true, .peer = peer};
+  if (!head.has_data) return tell_access(peer, head.target.key, false, true);
+  Completion completion{.kind = Completion::Kind::told, .has_data = true, .changed = true, .peer = peer};
   completion.data = head.data;
+  completion.key = head.target.key;
   completion.bytes = bytes;
+  completions_.push_back(completion);
+}
+
+void Rdm::tell_access(std::uint32_t peer, std::uint64_t key, bool fetched, bool changed) {
+  if (!config_.tells_accesses) return;
+  Completion completion{.kind = Completion::Kind::told, .fetched = fetched, .changed = changed, .peer = peer};
+  completion.key = key;
   completions_.push_back(completion);
 }
 

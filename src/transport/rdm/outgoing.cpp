@@ -340,6 +340,7 @@ void Rdm::settle(std::uint32_t index) {
       settle(op.subject);
     } else if (const auto region = regions_.find(op.remote.key); region != regions_.end()) {
       --region->second.answering;
+      tell_access(op.peer, op.remote.key, true, false);
     }
   }
   release_op(index);

@@ -311,6 +311,7 @@ class Rdm final : public Layer {
   void message_landed(std::uint32_t message);
   void answered(std::uint32_t op);
   void tell(std::uint32_t peer, const WriteHead& head, std::uint64_t bytes);
+  void tell_access(std::uint32_t peer, std::uint64_t key, bool fetched, bool changed);
   std::uint32_t op_of(std::uint32_t peer, std::uint64_t id) const;
   void reply(std::uint32_t peer, std::uint64_t id, Verdict verdict, std::uint64_t buffer = 0);
   std::optional<Place> target(const Remote& remote, std::uint64_t bytes, bool reads, bool writes);

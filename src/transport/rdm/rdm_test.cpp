@@ -94,6 +94,41 @@ TEST(RdmPair, SmallMessagesShareAPacket) {
   EXPECT_EQ(pair.a.rdm.counters().records, 20u);
 }
 
+// Only who asks for it hears of what peers do to its memory; of messages that are fetched nobody does.
+TEST(RdmPair, AccessesAreToldWhereAskedFor) {
+  for (const bool asked : {false, true}) {
+    Pair pair({.tells_accesses = asked});
+    const std::uint64_t memory = pair.b.keep(std::string(5000, '.'));
+    pair.b.rdm.add_region(9, {.bytes = 5000, .place = {memory, 0}, .readable = true, .writable = true});
+    const std::uint64_t mine = pair.a.keep(std::string(5000, 'm'));
+    for (const std::uint64_t bytes : {8u, 5000u}) {
+      ASSERT_TRUE(pair.a.rdm.write({.peer = 1, .from = {mine, 0}, .bytes = bytes, .to = {0, 9}}));
+      ASSERT_TRUE(pair.a.rdm.read({.peer = 1, .to = {mine, 0}, .bytes = bytes, .from = {0, 9}}));
+    }
+    ASSERT_TRUE(pair.a.rdm.write({.peer = 1, .from = {mine, 0}, .bytes = 8, .to = {0, 10}}));  // there is no such key
+    for (const bool fetch : {false, true})
+      ASSERT_TRUE(
+          pair.a.rdm.atomic({.peer = 1, .operand = {mine, 0}, .target = {0, 9}, .fetch = fetch, .result = {mine, 8}}));
+    ASSERT_TRUE(
+        pair.a.rdm.atomic({.peer = 1, .op = AtomicOp::read, .target = {0, 9}, .fetch = true, .result = {mine, 8}}));
+    pair.send(std::string(100000, 'r'), 3);
+    pair.receive(3, 100000);
+    pair.carry();
+    int fetched = 0, changed = 0, both = 0, others = 0;
+    for (const Completion& each : pair.b.rdm.completions()) {
+      if (each.kind != Completion::Kind::told) continue;
+      EXPECT_EQ(each.key, 9u);
+      EXPECT_FALSE(each.has_data);
+      ++(each.fetched && each.changed ? both : each.fetched ? fetched : each.changed ? changed : others);
+    }
+    EXPECT_EQ(fetched, asked ? 3 : 0) << "two reads, and an atomic one";
+    EXPECT_EQ(changed, asked ? 3 : 0) << "two writes, and an atomic one";
+    EXPECT_EQ(both, asked ? 1 : 0);
+    EXPECT_EQ(others, 0);
+    for (const Completion& each : pair.a.rdm.completions()) EXPECT_NE(each.kind, Completion::Kind::told);
+  }
+}
+
 TEST(RdmPair, EachSizeGoesItsWay) {
   Pair pair;
   pair.send("tiny", 1);

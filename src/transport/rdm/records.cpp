@@ -141,6 +141,7 @@ bool Rdm::atomic_record(std::uint32_t peer, Reader& from) {
   const std::optional<Place> place = target(head.target, bytes, head.fetch, op != AtomicOp::read);
   if (!place) return reply(peer, head.id, Verdict::bad_access), true;
   reply(peer, head.id, Verdict::fine, carry_out(head, *place, operand, comparand));
+  tell_access(peer, head.target.key, head.fetch, op != AtomicOp::read);
   return true;
 }
 

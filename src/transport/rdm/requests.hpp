@@ -125,16 +125,19 @@ struct Completion {
     written,
     read,
     atomic,
-    told,  // a write of the peer with data for us is in memory; no context
+    told,  // the peer has written to our memory with data for us, or accessed it, where that is told; no context
   };
   Kind kind;
   Error error = Error::none;
   bool tagged = false;
   bool has_data = false;
+  bool fetched = false;  // told: the peer got what was there
+  bool changed = false;  // told: and wrote
   std::uint32_t peer = 0;
   std::uint64_t context = 0;
   std::uint64_t tag = 0;
   std::uint64_t data = 0;
+  std::uint64_t key = 0;    // told: of the region
   std::uint64_t bytes = 0;  // in place
   std::uint64_t cut = 0;    // truncated: that were not
   Place place{};            // received: the first byte, for receives of many
