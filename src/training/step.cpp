@@ -140,8 +140,20 @@ class Stepping {
       const auto& each = pieces_.back();
       job_.times.push_back({each[0].time(), each[1].time(), each[2].time()});
     }
-    if (layout_.pipeline > 1)
-      job_.hop = communication_.exchange(Group::pipeline, Operation::send_recv, work_.boundary_bytes()).time;
+    if (layout_.pipeline > 1) job_.hop = hop();
+  }
+
+  // From one stage to the next. Where all GPUs of a tensor group have the same, Megatron-LM has each of them send a
+  // part through its own NIC, and gathers the parts behind (Narayanan et al. 2021, 4.1; its releases up to
+  // Megatron-Core do so unless --no-scatter-gather-tensors-in-pipeline is said).
+  Duration hop() {
+    const std::uint64_t bytes = work_.boundary_bytes();
+    const auto send = [&](std::uint64_t part) {
+      return communication_.exchange(Group::pipeline, Operation::send_recv, part).time;
+    };
+    if (run_.framework != Framework::megatron || run_.parallel.sequence || layout_.tensor == 1) return send(bytes);
+    return send(bytes / static_cast<std::uint64_t>(layout_.tensor)) +
+           communication_.exchange(Group::tensor, Operation::all_gather, bytes).time;
   }
 
   // The slow ones of each copy of the model, by stage: what is left of their speed. A slow GPU slows its whole stage.

@@ -80,6 +80,25 @@ RC_GTEST_PROP(StepPath, IsAsLongAsTheStep, ()) {
     RC_ASSERT(path.waiting.count() == 0);
 }
 
+// What FixedRate takes at 100 GB/s.
+Duration at_100(std::int64_t bytes) { return Duration(1'000'000 + bytes * 10); }
+
+// Norms that are not cut leave all of a tensor group with the same: Megatron-LM sends it once over the network.
+TEST(Step, StagesOfATensorGroupSendAPartEachAndGatherTheParts) {
+  model::TrainingRun run = small_run();
+  run.parallel.tensor = 4;
+  run.parallel.pipeline = 2;
+  const std::int64_t all = run.micro_batch * run.sequence * run.model.hidden * 2;
+  EXPECT_EQ(step_of(run, 8, 100).hop, at_100(all / 4));  // cut along the sequence
+  run.parallel.sequence = false;
+  EXPECT_EQ(step_of(run, 8, 100).hop, at_100(all / 4) + at_100(all));
+  run.framework = model::Framework::pytorch;
+  EXPECT_EQ(step_of(run, 8, 100).hop, at_100(all));
+  run.framework = model::Framework::megatron;
+  run.parallel.tensor = 1;
+  EXPECT_EQ(step_of(run, 2, 100).hop, at_100(all));
+}
+
 TEST(Step, ASlowRankMakesEverybodyWait) {
   model::TrainingRun run = small_run();
   run.parallel.pipeline = 4;
