@@ -14,7 +14,7 @@ struct Regression {
   std::uint64_t seed;
 };
 
-inline constexpr std::array<Regression, 39> kRegressions = {{
+inline constexpr std::array<Regression, 41> kRegressions = {{
     {Protocol::srd, 24},       // a late copy meant for a former life failed the stream that had begun since
     {Protocol::srd, 1010},     // the only room for messages went to one behind a closed window
     {Protocol::srd, 1506},     // a packet that vanished among others that were refused was never missed
@@ -23,6 +23,7 @@ inline constexpr std::array<Regression, 39> kRegressions = {{
     {Protocol::srd, 3677},     // answers a little quicker than the least round trip so far were taken for late ones
     {Protocol::srd, 19148},    // a read failed while its peer was sending other things
     {Protocol::srd, 3013606},  // the world's own demand: a late word told of a second life, and a third was there
+    {Protocol::srd, 9010313},  // the last wait was half of give_up: a peer back by then was given up, and not asked
     {Protocol::tcp, 100097},   // a connection given up in silence handed down whom it had known, a process since gone
     {Protocol::tcp, 100430},   // as 100097
     {Protocol::tcp, 100745},   // as 100097, but whom it had known had sent a reset and restarted since
@@ -52,6 +53,7 @@ inline constexpr std::array<Regression, 39> kRegressions = {{
     {Protocol::tcp_over_srd, 3030215},  // packets beyond a gap counted for others when farther ones came
     {Protocol::tcp_over_srd, 3078529},  // after a jump of the clock each packet counted as overtaken when it was sent
     {Protocol::tcp_over_srd, 3013606},  // as 3013606 of SRD
+    {Protocol::tcp_over_srd, 9010313},  // as 9010313 of SRD
     {std::nullopt, 2452},               // a read to be tried again stood behind those that waited for its end
     {std::nullopt, 3042643},  // the test's own receives went to messages of the lost, and none was left for the last
 }};

@@ -130,7 +130,7 @@ bool Srd::blame_path(Sender& sender, std::uint32_t path) {
 // ---- silence
 
 // How long to wait for news. Long waits for answers are a slow link's queue, not loss. But whatever round trips were
-// like, a silence is asked about several times before it fails what waits: at 1/8, 2/8, 3/8 and 5/8 of `give_up`.
+// like, a silence is asked about several times before it fails what waits: at 1/8, 2/8, 3/8, 5/8 and 7/8 of `give_up`.
 Instant Srd::patience(const Sender& sender) const {
   const Instant usual = (Instant{mean_of(sender)} << time_shift_) * (4 + sender.late) / 4;
   const Instant host = Instant{sender.host_wait} << time_shift_;
@@ -144,6 +144,15 @@ Instant Srd::next_patience(const Sender& sender) const {
   const Instant host = Instant{sender.host_wait} << time_shift_;
   return host + std::max(config_.rto, std::min((Instant{mean_of(sender)} * 3 << time_shift_) * (4 + sender.late) / 4,
                                                config_.give_up >> 3));
+}
+
+// When to look again after so long a wait. Waits double, and the last could be half of `give_up`: a peer that was there
+// again all the while would be given up, and what was posted since with it, and nobody would have been asked. So the
+// last question is asked just early enough for its answer.
+Instant Srd::look_after(Instant now, Instant wait, const Sender& sender) const {
+  const Instant end = sender.heard + config_.give_up;
+  const Instant last = end - patience(sender);
+  return now < last ? std::min(now + wait, last) : end;
 }
 
 // What was taken for lost was only late. Packets sent twice say nothing of round trips: without this, a link at a
@@ -210,7 +219,7 @@ void Srd::time_out(Instant now, std::uint32_t index) {
     if (sender.drops && sender.allowed == 1) be_less_eager(sender, true);
     sender.questions = static_cast<std::uint8_t>(questions_of(sender));
     sender.paced_until = now;
-    sender.deadline = std::min(now + next_patience(sender), sender.heard + config_.give_up);
+    sender.deadline = look_after(now, next_patience(sender), sender);
     return;
   }
   ++counters_.timeouts;
@@ -228,8 +237,8 @@ void Srd::time_out(Instant now, std::uint32_t index) {
   sender.latest_sent = stamp_of(now);
   sender.questions = static_cast<std::uint8_t>(questions_of(sender));
   set_allowed(sender);
-  sender.deadline = std::min(now + std::min(next_patience(sender) << std::min(6, sender.silent - 2), longest_flight_),
-                             sender.heard + config_.give_up);
+  const Instant wait = std::min(next_patience(sender) << std::min(6, sender.silent - 2), longest_flight_);
+  sender.deadline = look_after(now, wait, sender);
 }
 
 // ---- paths on which packets vanish

@@ -476,6 +476,7 @@ class Srd {
   void time_out(Instant now, std::uint32_t sender);
   Instant patience(const Sender& sender) const;
   Instant next_patience(const Sender& sender) const;
+  Instant look_after(Instant now, Instant wait, const Sender& sender) const;
   void be_more_patient(Sender& sender);
   void miss(Sender& sender, std::uint32_t sequence);
   std::int32_t tolerance(const Sender& sender) const;

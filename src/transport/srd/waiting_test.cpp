@@ -116,6 +116,25 @@ TEST(SrdWaiting, TheLastWordCountsUntilGivingUp) {
   EXPECT_EQ(last, posted + config.give_up);
 }
 
+// The wait after the fifth question would last longer than all of the patience: a peer that is back by then is asked
+// once more, in time for its answer.
+TEST(SrdWaiting, NobodyIsGivenUpWhoWouldHaveAnsweredALastQuestion) {
+  SrdConfig config = config_of();
+  config.give_up = 60 * kRoundTrip;
+  Srd srd(config);
+  ASSERT_TRUE(srd.post(0, 0, {Op::send, 1, 5000, 7, 0}));
+  sent(srd, 0);
+  const std::vector<Question> all = questions(srd, 6);
+  EXPECT_EQ(all[4], (Question{42 * kRoundTrip, 8}));
+  EXPECT_GT(all[5].time, 56 * kRoundTrip);
+  EXPECT_LT(all[5].time, 58 * kRoundTrip);
+  EXPECT_EQ(all[5].packets, 8u);
+  EXPECT_EQ(srd.next_wake(0), config.give_up);
+  srd.handle(all[5].time + kRoundTrip, 0, PacketType::ack, 0, ack_of(5));
+  ASSERT_EQ(srd.completions().size(), 1u);
+  EXPECT_EQ(srd.completions()[0].kind, Completion::Kind::sent);
+}
+
 // Whoever is answered after long round trips waits half as long again, but is not silent for more than 1/8 of the
 // patience that it has.
 Instant wait_after(Instant round_trip, Instant give_up) {
