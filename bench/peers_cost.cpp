@@ -17,8 +17,8 @@ int main(int argc, char** argv) {
   const auto peers = static_cast<std::uint32_t>(std::atoi(argv[1]));
   const auto acks = static_cast<std::uint32_t>(std::atoi(argv[2]));
   SrdConfig config;
-  config.packet_time = 100'000;
-  config.base_rtt = 10'000'000'000;  // so long that nobody's silence is over
+  config.packet_time = nanoseconds(100);
+  config.base_rtt = microseconds(10'000);  // so long that nobody's silence is over
   config.window = 64;
   Srd srd(config);
   for (std::uint32_t i = 0; i < peers; ++i)

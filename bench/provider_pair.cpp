@@ -5,10 +5,14 @@
 //   polling    us of half a round trip of a tagged message of 8 B, completions read by fi_cq_read
 //   blocking   likewise, by fi_cq_sread
 //
+// `sockets` is no provider: UDP sockets and nothing else, for bandwidth and polling. What is sent is nobody's business
+// to acknowledge, repeat, check or match, so that no provider above UDP is faster.
+//
 // Each has a core to itself, where there are two.
 //
 // bench/provider runs it for several providers and prints the table.
 
+#include <netinet/in.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
@@ -16,15 +20,20 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_tagged.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -138,6 +147,64 @@ class Side {
   int receives_ = 0;
 };
 
+// Datagrams as long as loopback takes, with room for a header before the payload.
+class Sockets {
+ public:
+  static constexpr std::size_t kPayload = 65507 - 104;
+
+  Sockets(int to, int from) : in_(open()), out_(open()) {
+    sockaddr_in own{};
+    socklen_t length = sizeof own;
+    check(getsockname(in_, reinterpret_cast<sockaddr*>(&own), &length), "getsockname");
+    sockaddr_in other{};
+    if (write(to, &own, sizeof own) != sizeof own || read(from, &other, sizeof other) != sizeof other) std::exit(1);
+    check(connect(out_, reinterpret_cast<sockaddr*>(&other), sizeof other), "connect");
+  }
+  ~Sockets() {
+    close(in_);
+    close(out_);
+  }
+  // Bytes that may be on their way: what the kernel keeps of them takes more than they.
+  std::size_t window() const {
+    int granted = 0;
+    socklen_t length = sizeof granted;
+    getsockopt(in_, SOL_SOCKET, SO_RCVBUF, &granted, &length);
+    return std::clamp<std::size_t>(static_cast<std::size_t>(granted) / 4, kPayload, 4 << 20);
+  }
+  void send(void* from, std::size_t bytes) {
+    iovec parts[2] = {{header_, sizeof header_}, {from, bytes}};
+    msghdr message{};
+    message.msg_iov = parts;
+    message.msg_iovlen = 2;
+    check(sendmsg(out_, &message, 0), "sendmsg");
+  }
+  std::size_t take(void* to, std::size_t bytes) {
+    iovec parts[2] = {{header_, sizeof header_}, {to, bytes}};
+    msghdr message{};
+    message.msg_iov = parts;
+    message.msg_iovlen = 2;
+    const ssize_t got = recvmsg(in_, &message, MSG_DONTWAIT);
+    return got > 0 ? static_cast<std::size_t>(got) - sizeof header_ : 0;
+  }
+
+ private:
+  static int open() {
+    const int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    const int room = 32 << 20;
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room) != 0)
+      setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
+    sockaddr_in local{};
+    local.sin_family = AF_INET;
+    local.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    check(bind(fd, reinterpret_cast<sockaddr*>(&local), sizeof local), "bind");
+    return fd;
+  }
+
+  int in_;
+  int out_;
+  char header_[104] = {};
+};
+
 // Of those that there are, the n-th: two that poll on one core tell how long the kernel lets each run.
 void take_a_core(int n) {
   cpu_set_t all;
@@ -205,6 +272,47 @@ double stream(Side& side, bool sends, const Test& test) {
   return test.count / seconds_since(begin);
 }
 
+// The same by sockets alone: each byte is sent and taken, and who sends learns through `taken` how far the other is.
+double bounce(Sockets& side, bool begins, const Test& test) {
+  std::vector<char> bytes(test.bytes);
+  Clock::time_point begin;
+  for (int i = 0; i < test.warm_up + test.count; ++i) {
+    if (i == test.warm_up) begin = Clock::now();
+    if (begins) side.send(bytes.data(), bytes.size());
+    while (side.take(bytes.data(), bytes.size()) == 0) {
+    }
+    if (!begins) side.send(bytes.data(), bytes.size());
+  }
+  return seconds_since(begin) / test.count / 2;
+}
+
+double stream(Sockets& side, bool sends, const Test& test, std::atomic<std::size_t>& taken) {
+  std::vector<std::vector<char>> memory(static_cast<std::size_t>(test.at_once), std::vector<char>(test.bytes, 's'));
+  const std::size_t window = side.window();
+  std::size_t moved = 0;
+  Clock::time_point begin;
+  for (int i = 0; i < test.warm_up + test.count; ++i) {
+    if (i == test.warm_up) begin = Clock::now();
+    char* const message = memory[static_cast<std::size_t>(i % test.at_once)].data();
+    for (std::size_t done = 0; done < test.bytes;) {
+      const std::size_t bytes = std::min(test.bytes - done, Sockets::kPayload);
+      if (sends) {
+        while (moved + bytes - taken.load(std::memory_order_relaxed) > window) {
+        }
+        side.send(message + done, bytes);
+      } else if (side.take(message + done, bytes) == 0) {
+        continue;
+      }
+      done += bytes;
+      moved += bytes;
+      if (!sends) taken.store(moved, std::memory_order_relaxed);
+    }
+  }
+  while (taken.load(std::memory_order_relaxed) < moved) {
+  }
+  return test.count / seconds_since(begin);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -222,17 +330,26 @@ int main(int argc, char** argv) {
   int there[2];
   int back[2];
   if (pipe(there) != 0 || pipe(back) != 0) return 1;
+  void* const shared =
+      mmap(nullptr, sizeof(std::atomic<std::size_t>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return 1;
+  auto& taken = *new (shared) std::atomic<std::size_t>(0);
   const pid_t child = fork();
   if (child == 0) prctl(PR_SET_PDEATHSIG, SIGKILL);
   take_a_core(child == 0 ? 1 : 0);
   double result = 0;
-  {
-    const bool first = child != 0;
-    Side side(argv[1], test.blocking, first ? there[1] : back[1], first ? back[0] : there[0]);
+  const bool first = child != 0;
+  const int to = first ? there[1] : back[1];
+  const int from = first ? back[0] : there[0];
+  if (std::strcmp(argv[1], "sockets") == 0) {
+    Sockets side(to, from);
+    result = test.streams ? stream(side, first, test, taken) : bounce(side, first, test);
+  } else {
+    Side side(argv[1], test.blocking, to, from);
     result = test.streams ? stream(side, first, test) : bounce(side, first, test);
     // Nobody closes while the other still waits.
     char done = 0;
-    if (write(first ? there[1] : back[1], &done, 1) != 1 || read(first ? back[0] : there[0], &done, 1) != 1) return 1;
+    if (write(to, &done, 1) != 1 || read(from, &done, 1) != 1) return 1;
   }
   if (child == 0) return 0;
   int status = 0;

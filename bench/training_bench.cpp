@@ -60,14 +60,16 @@ experiment::Experiment job_of(const experiment::Design& design) {
   return made;
 }
 
-void step(const std::string& name, const std::string& text, double limit, std::vector<Row>& rows) {
+void step(const std::string& name, const std::string& text, double limit, std::vector<Row>& rows,
+          experiment::Fidelity fidelity = experiment::Fidelity::message) {
   const double begin = cpu_seconds();
   const auto design = design_of(text);
   if (design == nullptr) {
     rows.push_back({name + ": cannot run", 1, "", 0.5, 0});
     return;
   }
-  const experiment::Experiment job = job_of(*design);
+  experiment::Experiment job = job_of(*design);
+  job.fidelity = fidelity;
   experiment::check(*design, job);
   if (design->diagnostics().has_errors()) {
     fmt::print(stderr, "{}\n", spec::render_text(design->diagnostics(), false));
@@ -118,13 +120,22 @@ int main(int argc, char** argv) {
   if (!quick) {
     step("a step of 405B on 16,384 GPUs",
          text(2'048, "{kind: rail-optimized, switch: tomahawk-6, scalable_unit: 128}", 2'048), 5, rows);
-    step(
-        "a step of 405B on a million GPUs",
-        text(
-            131'072,
-            "{kind: rail-optimized, switch: tomahawk-6, scalable_unit: 128, pod: 16, spines: 128, super_spines: 16384}",
-            131'072),
-        60, rows);
+    const std::string million = text(
+        131'072,
+        "{kind: rail-optimized, switch: tomahawk-6, scalable_unit: 128, pod: 16, spines: 128, super_spines: 16384}",
+        131'072);
+    step("a step of 405B on a million GPUs", million, 60, rows);
+    rows.push_back({"  memory", most_gibibytes(), "GiB", 8, 0});
+    step("a step of 405B on 512 GPUs, the network as flows", text(64, units, 512), 30, rows,
+         experiment::Fidelity::flow);
+    // NICs of 16 servers at half of their rate: all groups are looked at, of a million GPUs those near them.
+    std::string faults = "faults:\n";
+    for (int i = 0; i < 16; ++i) faults += fmt::format("  - {{part: s{}/nic0, kind: slow, share: 50%}}\n", 4 * i);
+    step("the same on 16,384 GPUs with 16 slow NICs",
+         text(2'048, "{kind: rail-optimized, switch: tomahawk-6, scalable_unit: 128}", 2'048) + faults, 20, rows);
+    step("the same on 512 GPUs as flows with 16 slow NICs", text(64, units, 512) + faults, 120, rows,
+         experiment::Fidelity::flow);
+    step("the same on a million GPUs with 16 slow NICs", million + faults, 240, rows);
     rows.push_back({"  memory", most_gibibytes(), "GiB", 8, 0});
   }
   search_layouts(quick ? 4 : 64, quick ? 0 : 30, rows);

@@ -1,13 +1,17 @@
--- Wireshark's dissector for SRD as weft puts it on the wire (src/transport/srd/codec.hpp has the table).
+-- Wireshark's dissector for SRD as weft puts it on the wire (src/transport/srd/codec.hpp has the table, src/net/control.hpp that of
+-- the packets by which a connection is agreed on). That a job has a key is seen in its handshake: seals are shown where that was captured.
 --   tshark -X lua_script:share/wireshark/weft_srd.lua -r capture.pcapng
 -- or copy it to the personal Lua plugins folder (Help > About Wireshark > Folders).
 
 local srd = Proto("srd", "Scalable Reliable Datagram (weft)")
 
 local PORT, HEADER, VERSION = 7791, 56, 2
-local TYPES = { [0] = "data", [1] = "ack", [2] = "raw" }
+local CONTROL, SEAL = 64, 24
+local TYPES = { [0] = "data", [1] = "ack", [2] = "raw", [16] = "hello", [17] = "retry", [18] = "accept", [19] = "refused", [20] = "ping",
+  [21] = "pong", [22] = "bye", [23] = "nic", [24] = "look", [25] = "seen" }
 local OPS = { [0] = "send", [1] = "write", [2] = "read", [3] = "response" }
 local DATA, ACK = 0, 1
+local HELLO, RETRY, ACCEPT, REFUSED, PING, PONG, BYE, NIC = 16, 17, 18, 19, 20, 21, 22, 23
 
 local f = {
   version = ProtoField.uint8("srd.version", "Version"),
@@ -42,6 +46,20 @@ local f = {
   envelope_length = ProtoField.uint8("srd.envelope_length", "Envelope length"),
   envelope = ProtoField.bytes("srd.envelope", "Envelope"),
   payload = ProtoField.uint32("srd.payload_length", "Payload length"),
+  seal = ProtoField.uint64("srd.seal.number", "Number of the packet among those that are sealed"),
+  seal_tag = ProtoField.bytes("srd.seal.tag", "Poly1305 of everything before the seal"),
+  own_connection = ProtoField.uint64("srd.own_connection", "The sender's number for the connection", base.HEX),
+  nonce = ProtoField.uint64("srd.nonce", "Nonce", base.HEX),
+  cookie = ProtoField.bytes("srd.cookie", "Cookie"),
+  nic_address = ProtoField.bytes("srd.nic.address", "IP address of the NIC"),
+  port = ProtoField.uint16("srd.port", "Port at which the sender takes packets"),
+  datagram = ProtoField.uint16("srd.datagram", "Bytes of this datagram"),
+  largest = ProtoField.uint16("srd.largest", "Longest datagram"),
+  features = ProtoField.uint32("srd.features", "Features", base.HEX),
+  takes_both = ProtoField.bool("srd.features.takes_both", "Takes an acknowledgement and data as one datagram", 32, nil, 1),
+  more_nics = ProtoField.uint32("srd.features.more_nics", "NICs beside the first", base.DEC, nil, 0x700),
+  text = ProtoField.string("srd.text", "Why"),
+  tag_of_job = ProtoField.bytes("srd.tag_of_job", "BLAKE2b with the job's key"),
 }
 srd.fields = f
 
@@ -64,6 +82,51 @@ local function crc32c(bytes, skip_from, skip_to)
   return bit.bnot(crc)
 end
 
+-- Connections whose packets are sealed, by the number that their receiver gave them.
+local sealed = {}
+function srd.init() sealed = {} end
+
+local function dissect_control(buffer, packet, root, kind)
+  if buffer:len() < CONTROL then return HEADER end
+  root:set_len(CONTROL)
+  local text = math.min(buffer(54, 2):uint(), buffer:len() - CONTROL)
+  local sum_item = root:add(f.checksum, buffer(4, 4))
+  local good = bit.tobit(buffer(4, 4):uint()) == bit.tobit(crc32c(buffer(0, CONTROL + text):bytes(), 4, 8))
+  sum_item:add(f.checksum_good, buffer(4, 4), good):set_generated()
+  if not good then sum_item:add_proto_expert_info(bad_checksum) end
+  root:add(f.connection, buffer(8, 8))
+  root:add(f.own_connection, buffer(16, 8))
+  root:add(f.nonce, buffer(24, 8))
+  if kind == HELLO or kind == RETRY then root:add(f.cookie, buffer(32, 16)) end
+  if kind == NIC then root:add(f.nic_address, buffer(32, 16)) end
+  if kind == HELLO or kind == ACCEPT or kind == NIC then root:add(f.port, buffer(48, 2)) end
+  root:add(f.datagram, buffer(50, 2))
+  root:add(f.largest, buffer(52, 2))
+  local features = root:add(f.features, buffer(56, 4))
+  if kind == HELLO or kind == ACCEPT then
+    features:add(f.takes_both, buffer(56, 4))
+    features:add(f.more_nics, buffer(56, 4))
+  end
+  local info = TYPES[kind]
+  if kind == REFUSED and text > 0 then
+    root:add(f.text, buffer(CONTROL, text))
+    info = info .. ": " .. buffer(CONTROL, text):string()
+  elseif text == 16 then
+    root:add(f.tag_of_job, buffer(CONTROL, text))
+    sealed[tostring(buffer(16, 8):uint64())] = true
+  end
+  packet.cols.info = info
+  return buffer:len()
+end
+
+local function is_sealed(buffer) return buffer:len() >= HEADER and sealed[tostring(buffer(8, 8):uint64())] == true end
+
+local function add_seal(root, buffer, at)
+  if buffer:len() < at + SEAL then return end
+  root:add(f.seal, buffer(at, 8))
+  root:add(f.seal_tag, buffer(at + 8, 16))
+end
+
 local function add_flags(tree, range, kind)
   local flags = tree:add(f.flags, range)
   if kind == ACK then
@@ -76,7 +139,7 @@ local function add_flags(tree, range, kind)
   end
 end
 
-function srd.dissector(buffer, packet, tree)
+local function dissect(buffer, packet, tree)
   if buffer:len() < HEADER then return 0 end
   packet.cols.protocol = "SRD"
   local root = tree:add(srd, buffer(0, HEADER))
@@ -87,6 +150,8 @@ function srd.dissector(buffer, packet, tree)
     type_item:add_proto_expert_info(unknown)
     return HEADER
   end
+  if kind >= HELLO then return dissect_control(buffer, packet, root, kind) end
+  local seal = is_sealed(buffer) and SEAL or 0
   add_flags(root, buffer(2, 1), kind)
   if kind ~= ACK then root:add(f.op, buffer(3, 1)) end
   local sum_item = root:add(f.checksum, buffer(4, 4))
@@ -107,6 +172,7 @@ function srd.dissector(buffer, packet, tree)
     root:add(f.arrived, buffer(32, 8))
     root:add(f.marked, buffer(40, 8))
     root:add(f.waited, buffer(52, 4))
+    if seal > 0 then add_seal(root, buffer, HEADER) end
     packet.cols.info = string.format("ack below %u, echo %u, path %u", sequence, buffer(28, 2):uint(), path)
   else
     if kind == DATA then
@@ -120,13 +186,27 @@ function srd.dissector(buffer, packet, tree)
     root:add(f.fragment, buffer(52, 2))
     root:add(f.envelope_length, buffer(54, 1))
     if envelope > 0 and buffer:len() >= HEADER + envelope then root:add(f.envelope, buffer(HEADER, envelope)) end
-    local length = math.max(0, buffer:reported_len() - HEADER - envelope)
+    local length = math.max(0, buffer:reported_len() - HEADER - envelope - seal)
     root:add(f.payload, length):set_generated()
+    if seal > 0 then add_seal(root, buffer, HEADER + envelope + length) end
     local what = kind == DATA and (OPS[buffer(3, 1):uint()] or "data") or "raw"
     packet.cols.info = string.format("%s sequence %u, path %u, %u bytes", what, sequence, path, length)
   end
   root:add(f.payload_checksum, buffer(48, 4))
   return HEADER
+end
+
+-- An acknowledgement may stand in front of data in the same datagram.
+function srd.dissector(buffer, packet, tree)
+  local done = dissect(buffer, packet, tree)
+  local ack = HEADER + (is_sealed(buffer) and SEAL or 0)
+  if buffer:len() >= ack + HEADER and buffer(1, 1):uint() == ACK and buffer(ack, 1):uint() == VERSION and
+    buffer(ack + 1, 1):uint() == DATA then
+    local first = tostring(packet.cols.info)
+    dissect(buffer(ack):tvb(), packet, tree)
+    packet.cols.info = first .. "; " .. tostring(packet.cols.info)
+  end
+  return done
 end
 
 DissectorTable.get("udp.port"):add(PORT, srd)

@@ -14,7 +14,7 @@ local f = {
   type = ProtoField.uint8("uet.pds.type", "Type", base.DEC, TYPES),
   retransmitted = ProtoField.bool("uet.pds.retransmitted", "Sent again"),
   ack_request = ProtoField.bool("uet.pds.ack_request", "Acknowledgement requested"),
-  control = ProtoField.uint8("uet.pds.control_type", "Control type", base.DEC, { [4] = "probe" }),
+  control = ProtoField.uint8("uet.pds.control_type", "Control type", base.DEC, { [6] = "probe" }),
   marked = ProtoField.bool("uet.pds.marked", "The packet answered was marked (ECN)"),
   psn = ProtoField.uint32("uet.pds.psn", "Packet sequence number"),
   cack = ProtoField.uint32("uet.pds.cack_psn", "Cumulatively acknowledged"),

@@ -119,10 +119,22 @@ struct Endpoint::Inside {
   }
 };
 
-Endpoint::Endpoint(const std::string& listen) : inside_(std::make_unique<Inside>()) {
+Endpoint::Endpoint(const std::string& listen, const std::string& key) : inside_(std::make_unique<Inside>()) {
   transport::rdm::RdmConfig config;
   config.seed = net::random_number();
-  auto wire = endpoint::Wire::open({.local = parsed(listen)}, config, endpoint::Sharing::none);
+  net::NodeConfig sockets;
+  sockets.local = parsed(listen.substr(0, listen.find(',')));
+  for (std::size_t at = listen.find(','); at != std::string::npos;) {
+    const std::size_t end = listen.find(',', at + 1);
+    sockets.more.push_back(parsed(listen.substr(at + 1, end == std::string::npos ? end : end - at - 1)));
+    at = end;
+  }
+  if (!key.empty()) {
+    const auto read = net::read_key(key);
+    if (!read) throw std::runtime_error(read.error());
+    sockets.key = *read;
+  }
+  auto wire = endpoint::Wire::open(sockets, config, endpoint::Sharing::none);
   if (!wire) throw std::runtime_error(wire.error());
   inside_->wire = std::move(*wire);
   inside_->helper = std::thread([inside = inside_.get()] { inside->help(); });

@@ -41,8 +41,10 @@ struct Done {
 
 class Endpoint {
  public:
-  // Takes packets there: an address with a port, or without for any port. Throws std::runtime_error with the reason.
-  explicit Endpoint(const std::string& listen = "0.0.0.0");
+  // Takes packets there: an address with a port, or without for any port; behind it, with commas, those of other NICs,
+  // which are used together. `key`: a file with the job's secret; only who has the same is let in, and packets of
+  // others do not count. Throws std::runtime_error with the reason.
+  explicit Endpoint(const std::string& listen = "0.0.0.0", const std::string& key = {});
   ~Endpoint();
   Endpoint(const Endpoint&) = delete;
   Endpoint& operator=(const Endpoint&) = delete;

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -116,6 +119,28 @@ TEST(Wire, WhoEndsIsLostWithAReason) {
   EXPECT_EQ(done.status, Status::lost);
   EXPECT_EQ(done.context, 7u);
   EXPECT_EQ(a.why_lost(to), "it has ended");
+}
+
+// Who has the job's key is let in, by all NICs; who has none is told so.
+TEST(Wire, AJobHasAKeyAndHostsHaveSeveralNics) {
+  const std::string key = testing::TempDir() + "wire_test.key";
+  std::ofstream(key) << std::string(64, 'a') << "\n";
+  std::filesystem::permissions(key, std::filesystem::perms::owner_read);
+  Endpoint a("127.0.0.1,127.0.0.2", key);
+  Endpoint b("127.0.0.1,127.0.0.3", key);
+  Endpoint stranger("127.0.0.1");
+  const auto sent = random_bytes(1'000'000, 1);
+  std::vector<std::uint8_t> room(sent.size());
+  b.receive(kAnyPeer, 1, 0, room.data(), room.size(), 1);
+  EXPECT_TRUE(a.send(a.peer(b.address()), 1, sent.data(), sent.size(), 2));
+  EXPECT_EQ(next(b).status, Status::fine);
+  EXPECT_EQ(room, sent);
+  const auto to = stranger.peer(b.address());
+  stranger.send(to, 1, sent.data(), 10, 3);
+  EXPECT_EQ(next(stranger).status, Status::lost);
+  EXPECT_EQ(stranger.why_lost(to), "its job has a key, and it was greeted without");
+  EXPECT_THROW(Endpoint("127.0.0.1", key + ".none"), std::runtime_error);
+  std::filesystem::remove(key);
 }
 
 TEST(Wire, NonsenseIsRefusedInWords) {

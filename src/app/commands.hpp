@@ -10,16 +10,35 @@
 #include "app/console.hpp"
 #include "app/input_options.hpp"
 #include "app/sim/sim_options.hpp"
+#include "base/names.hpp"
 
 namespace weft::app {
 
 int check(const InputOptions& input, Console& console);
 
+enum class Shown { servers, gpus, nics, links, paths, bom, fabric, server };
+constexpr auto names_of(Shown) {
+  using enum Shown;
+  return std::to_array<EnumName<Shown>>({{servers, "servers"},
+                                         {gpus, "gpus"},
+                                         {nics, "nics"},
+                                         {links, "links"},
+                                         {paths, "paths"},
+                                         {bom, "bom"},
+                                         {fabric, "fabric"},
+                                         {server, "server"}});
+}
+enum class ShownAs { table, csv, json, svg, dot, nccl_xml };
+constexpr auto names_of(ShownAs) {
+  using enum ShownAs;
+  return std::to_array<EnumName<ShownAs>>(
+      {{table, "table"}, {csv, "csv"}, {json, "json"}, {svg, "svg"}, {dot, "dot"}, {nccl_xml, "nccl-xml"}});
+}
 struct ShowOptions {
   InputOptions input;
-  std::string what;                       // servers, gpus, nics, links, paths, bom, fabric, server
-  std::vector<std::string> names;         // paths: two GPUs; server: a group
-  std::string as = "table";               // table, csv, json, svg, dot, nccl-xml
+  Shown what = Shown::servers;
+  std::vector<std::string> names;  // paths: two GPUs; server: a group
+  ShownAs as = ShownAs::table;
   std::string output;                     // a file instead of stdout
   std::optional<std::size_t> limit = {};  // rows; 0: all. Default: 40 of a table, all records
   std::vector<std::string> fail;          // switches, NICs or links (a:b) to route around
@@ -102,6 +121,7 @@ struct PlanCommandOptions {
   std::size_t best = 10;     // layouts shown
   std::size_t confirm = 0;   // of them, so many also flow by flow
   std::string best_by = "time";
+  std::vector<std::string> over;  // servers.kind=p5.48xlarge,p5en.48xlarge: the best layout at each point
 };
 int plan(const PlanCommandOptions& options, Console& console);
 
@@ -171,6 +191,7 @@ struct RunVerbOptions {
   bool per_path = false;              // a table of all paths, and not only of those that are ill
   bool sweep_paths = false;           // probes each path instead of sending messages
   std::string key;                    // a file with the job's key; empty: none
+  std::vector<std::string> nics;      // addresses of this machine that are used together; empty: as routes say
   std::string metrics;                // a file that is written anew each second, for Prometheus
   std::optional<std::uint32_t> rank;  // of an all-reduce; nothing: the only host whose address this machine has
   std::uint32_t times = 20;           // that it is timed

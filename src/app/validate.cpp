@@ -13,6 +13,7 @@
 #include "app/sim/progress.hpp"
 #include "app/sweep/sweep_progress.hpp"
 #include "report/table.hpp"
+#include "truth/training_page.hpp"
 #include "truth/validation_text.hpp"
 
 namespace weft::app {
@@ -192,9 +193,15 @@ int validate(const ValidateOptions& options, Console& console) {
   };
   const std::vector<TruthTable> held_out = beside("held-out");
   const std::vector<TruthTable> blind = beside("blind");
+  const auto training_page_of = [](const std::filesystem::path& folder) {
+    const auto tables_in = [](const std::filesystem::path& each) { return truth::time_training_tables(each.string()); };
+    const auto steps = tables_in(folder / "training");
+    return steps.empty() ? "" : truth::training_page(steps, tables_in(folder / "blind" / "training"));
+  };
   if (options.page)
     console.out << truth::validation_page(verdicts, tables, held_out_of(held_out, clock), held_out_of(blind, clock),
-                                          truth::supports(tables, clock));
+                                          truth::supports(tables, clock))
+                << training_page_of(directory);
   else if (!options.json && !verdicts.empty())
     console.out << truth::validation_text(verdicts, tables, console.colour_out);
   const int written = options.plots.empty() ? kFine : write_plots(verdicts, options.plots, console);

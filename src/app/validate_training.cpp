@@ -75,9 +75,10 @@ int validate_training(const ValidateOptions& options, Console& console) {
     const truth::Errors blind = table.blind_errors();
     const truth::Errors left_out = truth::left_out_errors(tables, table);
     if (!now.relative.empty()) medians.push_back(now.median());
+    const auto cell = [&](double error) { return now.relative.empty() ? "-" : percents(error); };
     summary.add({table.name, fmt::format("{}", table.rows.size()), fmt::format("{}", now.relative.size()),
-                 percents(now.median()), percents(now.p90()), percents(now.worst()), percents(left_out.median()),
-                 percents(left_out.p90()), percents(blind.median()), percents(blind.p90()), percents(blind.worst())});
+                 cell(now.median()), cell(now.p90()), cell(now.worst()), cell(left_out.median()), cell(left_out.p90()),
+                 cell(blind.median()), cell(blind.p90()), cell(blind.worst())});
     if (options.json)
       console.out << nlohmann::ordered_json({{"record", "training_validation"},
                                              {"version", 1},

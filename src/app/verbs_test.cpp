@@ -25,6 +25,49 @@ TEST_F(Verbs, CheckSaysOfEachTierWhatIsBelowAndAbove) {
   EXPECT_TRUE(tiers[1]["oversubscription"].is_null());
 }
 
+// A run that no level can carry out is an error of the file; one level that can is enough.
+TEST_F(Verbs, CheckLooksAtTheRunOfTheFile) {
+  EXPECT_EQ(check(input(false, kFourServers + "run: {all_reduce: {sizes: 1MiB}}\n"), console_), kFine) << err();
+  EXPECT_EQ(check(input(false, kFourServers + "run: {all_reduce: {sizes: 1MiB}}\n"
+                                              "faults: [{part: leaf0, kind: flapping, every: 20us, for: 5us}]\n"),
+                  console_),
+            kFine)
+      << "packets can" << err();
+  err();
+  EXPECT_EQ(check(input(false, kFourServers + "run: {trace: {goal: nowhere.goal}}\n"), console_), kYourInput);
+  EXPECT_TRUE(contains(err(), "nowhere.goal"));
+  EXPECT_EQ(check(input(false, kFourServers + "run: {all_reduce: {stack: nobodys}}\n"), console_), kYourInput);
+  EXPECT_TRUE(contains(err(), "nobodys"));
+}
+
+TEST_F(Verbs, StorageIsPartOfTheBill) {
+  ShowOptions options;
+  options.input =
+      input(true, kFourServers + "storage: [{name: home, kind: block, price: $3/h}, {name: scratch, kind: object}]\n");
+  options.what = Shown::bom;
+  options.as = ShownAs::json;
+  ASSERT_EQ(show(options, console_), kFine) << err();
+  std::vector<nlohmann::json> storage;
+  for (const nlohmann::json& each : records())
+    if (each["part"] == "storage") storage.push_back(each);
+  ASSERT_EQ(storage.size(), 2u);
+  EXPECT_EQ(storage[0]["kind"], "home");
+  EXPECT_EQ(storage[0]["count"], 1);
+  EXPECT_EQ(storage[0]["usd_per_hour"], 3.0);
+  EXPECT_EQ(storage[0]["note"], "");
+  EXPECT_TRUE(storage[1]["usd_per_hour"].is_null());
+  EXPECT_EQ(storage[1]["note"], "no price");
+}
+
+TEST_F(Verbs, CatalogShowsListsAndMappingsAsFilesHaveThem) {
+  ASSERT_EQ(catalog({.input = {}, .name = "acp-h100-2nic"}, console_), kFine) << err();
+  const std::string text = out();
+  EXPECT_TRUE(contains(text, " [0, 4]\n")) << text;
+  ASSERT_EQ(catalog({.input = {}, .name = "hgx-h100"}, console_), kFine) << err();
+  const std::string other = out();
+  EXPECT_TRUE(contains(other, " {link: nvlink4, switches: 4}\n")) << other;
+}
+
 TEST_F(Verbs, PlanHasARowForEachSizeOfAListInBrackets) {
   PlanCommandOptions options{.input = input(true), .collective = {}, .gpus = 16, .sizes = "[1MiB, 16MiB]"};
   options.collective.operation = "all_reduce";

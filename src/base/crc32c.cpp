@@ -37,8 +37,9 @@ std::uint32_t move(std::uint32_t rest) {
   return kBy[0][rest & 0xFF] ^ kBy[1][rest >> 8 & 0xFF] ^ kBy[2][rest >> 16 & 0xFF] ^ kBy[3][rest >> 24];
 }
 
-std::uint64_t word_at(const std::uint8_t* at) {
-  std::uint64_t word;
+template <class Word = std::uint64_t>
+Word word_at(const std::uint8_t* at) {
+  Word word;
   std::memcpy(&word, at, sizeof word);
   return word;
 }
@@ -58,16 +59,26 @@ template <std::size_t kLane>
   return rest;
 }
 
+// Headers, say: nothing is won by lanes.
+[[gnu::target("sse4.2")]] std::uint32_t of_few(std::span<const std::uint8_t> bytes, std::uint32_t before) {
+  std::uint64_t rest = ~before;
+  const std::uint8_t* at = bytes.data();
+  const std::uint8_t* const end = at + bytes.size();
+  for (; end - at >= 8; at += 8) rest = _mm_crc32_u64(rest, word_at(at));
+  auto last = static_cast<std::uint32_t>(rest);
+  if (end - at >= 4) last = _mm_crc32_u32(last, word_at<std::uint32_t>(at)), at += 4;
+  if (end - at >= 2) last = _mm_crc32_u16(last, word_at<std::uint16_t>(at)), at += 2;
+  if (end != at) last = _mm_crc32_u8(last, *at);
+  return ~last;
+}
+
 [[gnu::target("sse4.2")]] std::uint32_t by_instruction(std::span<const std::uint8_t> bytes, std::uint32_t before) {
   std::uint64_t rest = ~before;
   const std::uint8_t* at = bytes.data();
   const std::uint8_t* const end = at + bytes.size();
   rest = by_lanes<kLongLane>(rest, at, end);
   rest = by_lanes<kShortLane>(rest, at, end);
-  for (; end - at >= 8; at += 8) rest = _mm_crc32_u64(rest, word_at(at));
-  auto last = static_cast<std::uint32_t>(rest);
-  for (; at != end; ++at) last = _mm_crc32_u8(last, *at);
-  return ~last;
+  return of_few({at, end}, ~static_cast<std::uint32_t>(rest));
 }
 
 // Without carries, 64 bytes can be multiplied at once by what moves them past those that follow: what is left of any
@@ -118,20 +129,19 @@ template <std::size_t kBytes>
   std::memcpy(left.data(), &fourth, kBlock);
   std::uint64_t rest = 0;
   for (std::size_t i = 0; i < kBlock; i += 8) rest = _mm_crc32_u64(rest, word_at(left.data() + i));
-  return by_instruction({at, end}, ~static_cast<std::uint32_t>(rest));
+  return of_few({at, end}, ~static_cast<std::uint32_t>(rest));
 }
 
-bool folds() {
-  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("vpclmulqdq") && __builtin_cpu_supports("sse4.2");
-}
+// Who asks before these are set is answered by the table.
+const bool kHas = __builtin_cpu_supports("sse4.2");
+const bool kFolds = kHas && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("vpclmulqdq");
 
 }  // namespace
 
 std::uint32_t crc32c(std::span<const std::uint8_t> bytes, std::uint32_t before) {
-  static const bool kHas = __builtin_cpu_supports("sse4.2");
-  static const bool kFolds = folds();
-  if (kFolds && bytes.size() >= kBlocks * kBlock) return by_folding(bytes, before);
-  return kHas ? by_instruction(bytes, before) : crc32c_by_table(bytes, before);
+  if (!kHas) return crc32c_by_table(bytes, before);
+  if (bytes.size() < kBlocks * kBlock) return of_few(bytes, before);
+  return kFolds ? by_folding(bytes, before) : by_instruction(bytes, before);
 }
 
 }  // namespace weft

@@ -142,6 +142,10 @@ void add_plan(CLI::App& app, Verbs& verbs) {
   command->add_option("--confirm", options.confirm, "of them, so many also flow by flow")
       ->option_text("N=0")
       ->check(CLI::Range(0, 10));
+  command->add_option("--over", options.over, "of training: the best layout at each point")
+      ->type_name("PATH=A,B")
+      ->take_all()
+      ->allow_extra_args(false);
   command->footer(
       "Bounds are of the wires and of latencies that follow each other, for the\n"
       "algorithm that NCCL would choose. What the simulation takes beyond them is\n"
@@ -150,7 +154,9 @@ void add_plan(CLI::App& app, Verbs& verbs) {
       "Examples:\n"
       "  weft plan acp.weft.yaml\n"
       "  weft plan acp.weft.yaml --collective all_to_all --gpus 64 --sizes 1MiB..1GiB\n"
-      "  weft plan llama.weft.yaml --training --best-by dollars");
+      "  weft plan llama.weft.yaml --training --best-by dollars\n"
+      "  weft plan llama.weft.yaml --training \\\n"
+      "      --over servers.kind=p5.48xlarge,p6-b200.48xlarge");
 }
 
 void add_why(CLI::App& app, Verbs& verbs) {

@@ -36,11 +36,11 @@ int show(Verbs& verbs, app::Console& console) {
       return app::kYourInput;
     }
   }
-  if (options.input.json && options.as != "table" && options.as != "json") {
-    console.err << fmt::format("--json and --as {} contradict each other\n", options.as);
+  if (options.input.json && options.as != app::ShownAs::table && options.as != app::ShownAs::json) {
+    console.err << fmt::format("--json and --as {} contradict each other\n", enum_name(options.as));
     return app::kYourInput;
   }
-  if (options.input.json) options.as = "json";
+  if (options.input.json) options.as = app::ShownAs::json;
   return app::show(options, console);
 }
 
@@ -140,8 +140,7 @@ std::vector<std::string> with_what(std::vector<std::string> arguments) {
   const bool shows = !arguments.empty() && arguments[0] == "show" && holds([](const std::string& word) {
     return word.ends_with(".xml") || word.find("nccl-xml") != std::string::npos;
   });
-  if (shows &&
-      !holds([](const std::string& word) { return std::find(kShown.begin(), kShown.end(), word) != kShown.end(); }))
+  if (shows && !holds([](const std::string& word) { return parse_enum<app::Shown>(word).has_value(); }))
     arguments.insert(arguments.begin() + 1, "server");
   return arguments;
 }

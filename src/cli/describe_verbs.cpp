@@ -24,12 +24,9 @@ void add_show(CLI::App& app, Verbs& verbs) {
   CLI::App* command = app.add_subcommand("show", "list or draw the parts of a cluster");
   add_input(*command, verbs.show.input, false);
   add_topology(*command, verbs.show.input);
-  command->add_option("what", verbs.show.what, "servers gpus nics links paths fabric server; bom: to buy")
-      ->required()
-      ->check(CLI::IsMember(kShown));
+  add_choice(*command, "what", verbs.show.what, "servers gpus nics links paths fabric server; bom: to buy")->required();
   command->add_option("names", verbs.show_rest, "paths: two GPUs; server: a group; a cluster file");
-  command->add_option("--as", verbs.show.as, "table, csv, json, svg, dot or nccl-xml")
-      ->check(CLI::IsMember({"table", "csv", "json", "svg", "dot", "nccl-xml"}));
+  add_choice(*command, "--as", verbs.show.as, "table, csv, json, svg, dot or nccl-xml");
   command->add_option("-o,--output", verbs.show.output, "write to a file instead of stdout")->type_name("FILE");
   command->add_option("--limit", verbs.show.limit, "rows; 0 shows all. Default: 40 of a table, all of --json")
       ->option_text("N")

@@ -1,5 +1,7 @@
 #include "cli/lab_verbs.hpp"
 
+#include "cli/shared_options.hpp"
+
 namespace weft::cli {
 namespace {
 
@@ -13,8 +15,7 @@ void add_traffic(CLI::App& lab, app::LabTrafficOptions& options) {
   command->add_option("from", options.from, "a server or pod: s0")->required();
   command->add_option("to", options.to, "another")->required();
   command->add_option("program", options.program, "with mpi: behind --, with its arguments");
-  command->add_option("--with", options.with, "srd, tcp, mptcp (weft run), iperf3 or mpi (Open MPI)")
-      ->check(CLI::IsMember({"srd", "tcp", "mptcp", "iperf3", "mpi"}).description(""))
+  add_choice(*command, "--with", options.with, "srd, tcp, mptcp (weft run), iperf3 or mpi (Open MPI)")
       ->option_text("NAME=tcp");
   command->add_option("--rail", options.rail, "by which NICs")
       ->check(CLI::Range(0, 255).description(""))
@@ -56,9 +57,8 @@ void add_faults(CLI::App& lab, LabVerbs& verbs) {
 
 void add_pod(CLI::App& lab, app::LabPodOptions& options) {
   CLI::App* command = lab.add_subcommand("pod", "add or delete a pod of a tenant, by CNI plugins");
-  command->add_option("what", options.what, "add, del, or check what ADD made")
+  add_choice(*command, "what", options.what, "add, del, or check what ADD made")
       ->required()
-      ->check(CLI::IsMember({"add", "del", "check"}).description(""))
       ->option_text("add|del|check");
   command->add_option("name", options.name, "its name: a0")->required();
   command->add_option("--tenant", options.tenant, "whose it is, for add")->type_name("NAME");

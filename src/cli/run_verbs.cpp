@@ -51,6 +51,10 @@ void add_run(CLI::App& app, Verbs& verbs) {
   command->add_flag("--per-path", options.per_path, "a line per path: round trip, loss, share, since when");
   command->add_flag("--sweep-paths", options.sweep_paths, "probe all paths, say which ports lose or lag");
   command->add_option("--key", options.key, "the job's key: packets of others do not count")->type_name("FILE");
+  command->add_option("--nics", options.nics, "of this machine, to use together: an address of each")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("IP,IP");
   command->add_option("--metrics", options.metrics, "of a client, each second: Prometheus' text")->type_name("FILE");
   command->add_option("--rank", options.rank, "all-reduce: which of the hosts this is, from 0 on")
       ->check(from_zero_on())
@@ -62,7 +66,7 @@ void add_run(CLI::App& app, Verbs& verbs) {
   command->parse_complete_callback([command, &options] {
     options.given =
         given(*command, {"--pattern", "--with", "--duration", "--messages", "--rate", "--window", "--endpoints",
-                         "--start-at", "--per-path", "--sweep-paths", "--metrics", "--rank", "--times"});
+                         "--start-at", "--per-path", "--sweep-paths", "--nics", "--metrics", "--rank", "--times"});
   });
   command->footer(
       "Paths that are ill are named with the time since when. docs/run.md says more.\n"
@@ -73,6 +77,7 @@ void add_run(CLI::App& app, Verbs& verbs) {
       "  weft run client node1 --pattern requests --duration 10s\n"
       "  weft run client node1 --with tcp --endpoints 8\n"
       "  weft run client node1 --sweep-paths\n"
+      "  weft run client node1 --nics 10.0.0.2,10.1.0.2\n"
       "  weft run all-reduce node1 node2 node3 --size 64MiB     on each of them\n"
       "  weft run client 10.0.0.1 --size 1MiB --rate 1.2Gbps --json");
 }

@@ -88,7 +88,7 @@ void add_traffic(CLI::App& command, app::TrafficOptions& traffic) {
   command.add_option("--load", traffic.load, "open loop: of the line rate")->capture_default_str();
   command.add_option("--sizes", traffic.sizes, "8..8G of collectives; of flows see below")->option_text("SIZES");
   command.add_option("--duration", traffic.duration, "open loop: how long flows begin")->capture_default_str();
-  command.add_option("--verb", traffic.verb, "of SRD: send, write, or read from the target")
+  command.add_option("--verb", traffic.verb, "of SRD: send, write, read from the target; tagged")
       ->check(CLI::IsMember(enum_names<model::Verb>()))
       ->option_text("NAME=send");
   command.add_option("--stream", traffic.streams, "several at once: storage,pattern=poisson,transport=tcp")
@@ -157,10 +157,24 @@ void add_collective(CLI::App& command, app::CollectiveOptions& options) {
 }
 
 std::string what_there_is() {
+  constexpr std::size_t kColumns = 80;
+  const auto lines = [](const auto& words) {
+    std::string text;
+    std::size_t begun = 0;  // the last line
+    for (const auto& word : words) {
+      if (text.empty() || text.size() - begun + 1 + std::string_view(word).size() > kColumns) {
+        if (!text.empty()) text += '\n';
+        begun = text.size();
+        text += ' ';
+      }
+      text += fmt::format(" {}", word);
+    }
+    return text;
+  };
   return fmt::format(
-      "Patterns:\n  {}\n\nSizes of flows in an open loop:\n  {}\n\nCollectives:\n  {}\n\nKinds of faults:\n  {}\n\n",
-      fmt::join(enum_names<model::TrafficPattern>(), " "), fmt::join(enum_names<model::FlowSizes>(), " "),
-      fmt::join(app::collective_names(), " "), fmt::join(fault_kinds(), " "));
+      "Patterns:\n{}\n\nSizes of flows in an open loop:\n{}\n\nCollectives:\n{}\n\nKinds of faults:\n{}\n\n",
+      lines(enum_names<model::TrafficPattern>()), lines(enum_names<model::FlowSizes>()), lines(app::collective_names()),
+      lines(fault_kinds()));
 }
 
 }  // namespace weft::cli

@@ -7,8 +7,16 @@
 #include <vector>
 
 #include "app/commands.hpp"
+#include "base/names.hpp"
 
 namespace weft::cli {
+
+// One that takes a name of an enum.
+template <class Enum>
+CLI::Option* add_choice(CLI::App& command, const std::string& name, Enum& choice, const std::string& text) {
+  const auto take = [&choice](const std::string& word) { choice = *parse_enum<Enum>(word); };
+  return command.add_option_function<std::string>(name, take, text)->check(CLI::IsMember(enum_names<Enum>()));
+}
 
 // The options every command with a cluster has.
 void add_input(CLI::App& command, app::InputOptions& input, bool positional);

@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 3> kKeys = {"set", "vary", "over"};
 
 std::vector<std::string> words_of(const std::string& option) {
   if (option == "with") return {"srd", "tcp", "mptcp"};
-  if (option == "as") return {"table", "csv", "json", "svg", "dot", "nccl-xml"};
+  if (option == "as") return enum_names<app::ShownAs>();
   if (option == "kind") return app::init_kinds();
   if (option == "pattern") return enum_names<model::TrafficPattern>();
   if (option == "arrivals") return enum_names<model::FlowArrivals>();
@@ -55,11 +55,11 @@ Values values_of(const CLI::App& verb, const CLI::Option& option) {
 }
 
 std::vector<std::string> first_words(const std::string& verb) {
-  if (verb == "show") return {"servers", "gpus", "nics", "links", "paths", "bom", "fabric", "server"};
+  if (verb == "show") return enum_names<app::Shown>();
   if (verb == "completion") return {"bash", "zsh", "fish"};
   if (verb == "render") return app::render_targets();
   if (verb == "lab") return lab_verbs();
-  if (verb == "run") return {"server", "client"};
+  if (verb == "run") return {"server", "client", "all-reduce"};
   std::vector<std::string> codes;
   if (verb == "explain")
     for (const auto& error : spec::all_errors()) codes.emplace_back(error.code);

@@ -10,9 +10,6 @@
 
 namespace weft::cli {
 
-// What `weft show` shows.
-inline const std::vector<std::string> kShown = {"servers", "gpus", "nics", "links", "paths", "bom", "fabric", "server"};
-
 // Everything that the parsed command line fills in; one verb is chosen by CLI11.
 struct Verbs {
   app::InputOptions check;

@@ -173,7 +173,7 @@ std::optional<Ends> ends_of_pairs(const Plan& plan) {
       const Wide end = to_one * sends.peers + latency.count() + start.count();
       last = std::max(last, static_cast<std::int64_t>(std::min<Wide>(end, INT64_MAX)));
     }
-  return Ends{std::vector<std::int64_t>(plan.ranks, last), pairs->messages(), ""};
+  return Ends{std::vector<Duration>(plan.ranks, Duration(last)), pairs->messages(), ""};
 }
 
 }  // namespace weft::collective

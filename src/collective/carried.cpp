@@ -131,7 +131,8 @@ CarriedResult carry_once(const fabric::Fabric& fabric, const std::vector<Carried
     if (!second.run.stopped_by.empty()) return result_of(std::move(second), nothing, 0, messages);
     std::vector<std::int64_t> slopes;
     for (std::size_t job = 0; job < jobs.size(); ++job) slopes.push_back(slope(first, second, job, rounds));
-    bool steady = !before.empty() && rounds >= in_step;
+    const bool settled = second.run.counters.marked == 0 || first.run.end >= limits.settles;
+    bool steady = !before.empty() && rounds >= in_step && settled;
     for (std::size_t job = 0; steady && job < jobs.size(); ++job)
       steady = std::abs(slopes[job] - before[job]) * kSteady <= slopes[job];
     rounds *= 2;

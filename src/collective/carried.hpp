@@ -3,6 +3,7 @@
 //
 // A long one goes through rounds that are alike but not exactly, so what is left out is an estimate: rounds are doubled
 // until two doublings in turn say the same time for a round, within a fiftieth, and the rest is taken to be so as well.
+// Before congestion control has done its work all rounds are as fast as the first: two of them say nothing then.
 // Only collectives that go through the same number of rounds are shortened; nothing is where ranks are late or slow.
 
 #include <functional>
@@ -36,6 +37,8 @@ struct CarriedResult {
 
 struct CarriedLimits {
   std::uint64_t messages = 0;  // of one run; more are not begun, and "messages" stopped it
+  // Where packets are marked, senders look for their rates for so long: no round before that stands for later ones.
+  Duration settles = {};
 };
 
 using Carry = std::function<schedule::RunResult(schedule::Schedule& schedule)>;

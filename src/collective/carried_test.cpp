@@ -70,6 +70,22 @@ TEST(Carried, PacketsAgreeWithFlowsWhereNothingCollides) {
     }
 }
 
+// A chain leaves a rack by a GPU that need not be in the server of the channel's NIC. Without PXN nothing leads there:
+// it was sent nowhere, and waited for.
+TEST(Carried, WithoutPxnARackIsLeftByTheNicsOfTheSender) {
+  const Machines machines("{kind: gb200-nvl72, count: 36}", "{kind: rail-optimized, scalable_unit: 36}");
+  const Team team(machines.fabric, pick_gpus(*machines.cluster, machines.cluster->gpus, 0));
+  PlanOptions options{.operation = Operation::broadcast,
+                      .bytes = 4 * kMiB,
+                      .choice = {Algorithm::ring, Protocol::ll128, 4},
+                      .stack = stack_named("ib")};
+  options.pxn = false;
+  const double message = us(time_among_many(team, options, testing::by_lanes).time);
+  const double flow = carried(machines, team, options, by_flows(machines.fabric, Network::spread));
+  EXPECT_NEAR(flow / message, 1, 0.1);
+  EXPECT_NEAR(carried(machines, team, options, by_packets(machines.fabric, Network::spread)) / flow, 1, 0.1);
+}
+
 // Their way is longer than eight of them take one after the other, and the first of them meet windows that are not
 // open.
 TEST(Carried, AChainOfSmallChunksKeepsItsPace) {
@@ -187,6 +203,28 @@ TEST(Carried, SkippedRoundsTakeWhatTheyWouldHaveTaken) {
     EXPECT_EQ(all.jobs[0].skipped, 0u);
     EXPECT_NEAR(us(some.jobs[0].time) / us(all.jobs[0].time), 1, 0.02) << name(algorithm);
   }
+}
+
+// Rounds are alike at once, but packets are marked: what senders will do about it shows later only.
+TEST(Carried, NoRoundsAreSkippedBeforeSendersHaveFoundTheirRates) {
+  const Machines machines("{kind: hgx-h100, count: 2}", kRails);
+  const Team team(machines.fabric, pick_gpus(*machines.cluster, 16, 0));
+  PlanOptions options = all_reduce(64 * kMiB, {Algorithm::ring, Protocol::simple, 4});
+  options.chunk = 32 << 10;
+  std::uint64_t marked = 0;
+  const Carry execute = [&, flows = by_flows(machines.fabric, Network::spread)](schedule::Schedule& work) {
+    schedule::RunResult made = flows(work);
+    made.counters.marked = marked;
+    return made;
+  };
+  const auto skipped = [&](Duration settles) {
+    return carry(machines.fabric, {{&team, options}}, {.messages = 0, .settles = settles}, execute).jobs.at(0).skipped;
+  };
+  EXPECT_GT(skipped(nanoseconds(1'000'000'000)), 0u) << "nobody is told to slow down";
+  marked = 1;
+  EXPECT_GT(skipped(Duration(0)), 0u);
+  EXPECT_GT(skipped(nanoseconds(1)), 0u);
+  EXPECT_EQ(skipped(nanoseconds(1'000'000'000)), 0u);
 }
 
 TEST(Carried, WhatSwitchesReduceNeedsThem) {

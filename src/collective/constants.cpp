@@ -156,19 +156,21 @@ constexpr std::array<Generation, 6> kGenerations = {{
 // InfiniBand and RoCE are the same NICs under the same plugin (NCCL's own), so what a message and a hop cost it is one
 // number. Google has plugins of its own: up to gIB 1.0.5, and with TCPXO, a hop takes longer (tables of 1.0.5 and
 // before); with gIB 1.0.6 it takes what it does on other RoCE (three tables of two sources). Sockets are as TCPX but
-// for a hop.
+// for a hop. What a chunk of Simple takes longer on EFA is told by tables of p5 and p6-b200, from where NCCL goes from
+// LL128 to Simple on; with it a way through the network takes 35 us, which is what aws-ofi-nccl tells NCCL's model of
+// them.
 constexpr std::array<Network, 10> kNetworks = {{
-    {"ib", "InfiniBand", "", 128 << 10, 64 << 10, 0, 870, 980},
-    {"roce", "RoCE", "ib", 128 << 10, 64 << 10, 0, 0, 900},
-    {"gib", "RoCE with Google's gIB", "roce", 128 << 10, 64 << 10, 0, 0, 0},
-    {"gib1.0.5", "RoCE with Google's gIB up to 1.0.5", "roce", 128 << 10, 64 << 10, 14'700, 0, 0},
-    {"efa", "EFA with aws-ofi-nccl", "", 512 << 10, 512 << 10, 2'700, 320, 930},
-    {"efa1.7", "EFA with aws-ofi-nccl 1.7", "efa", 128 << 10, 64 << 10, 0, 5'600, 0},
-    {"tcpx", "GPUDirect-TCPX", "", 128 << 10, 64 << 10, 420'000, 900, 550},
-    {"tcpxo", "GPUDirect-TCPXO", "gib1.0.5", 128 << 10, 64 << 10, 0, 0, 0, "NCCL_NVLS_ENABLE=0 NCCL_PROTO=Simple"},
-    {"tcpxo-ll128", "GPUDirect-TCPXO with its profile for LL128", "gib1.0.5", 128 << 10, 64 << 10, 0, 0, 0,
+    {"ib", "InfiniBand", "", 128 << 10, 64 << 10, 0, 0, 870, 980},
+    {"roce", "RoCE", "ib", 128 << 10, 64 << 10, 0, 0, 0, 900},
+    {"gib", "RoCE with Google's gIB", "roce", 128 << 10, 64 << 10, 0, 0, 0, 0},
+    {"gib1.0.5", "RoCE with Google's gIB up to 1.0.5", "roce", 128 << 10, 64 << 10, 14'700, 0, 0, 0},
+    {"efa", "EFA with aws-ofi-nccl", "", 512 << 10, 512 << 10, 2'700, 18'000, 320, 930},
+    {"efa1.7", "EFA with aws-ofi-nccl 1.7", "efa", 128 << 10, 64 << 10, 0, 0, 5'600, 0},
+    {"tcpx", "GPUDirect-TCPX", "", 128 << 10, 64 << 10, 420'000, 0, 900, 550},
+    {"tcpxo", "GPUDirect-TCPXO", "gib1.0.5", 128 << 10, 64 << 10, 0, 0, 0, 0, "NCCL_NVLS_ENABLE=0 NCCL_PROTO=Simple"},
+    {"tcpxo-ll128", "GPUDirect-TCPXO with its profile for LL128", "gib1.0.5", 128 << 10, 64 << 10, 0, 0, 0, 0,
      "NCCL_NVLS_ENABLE=0 NCCL_PROTO=Simple,LL128"},
-    {"tcp", "TCP sockets", "tcpx", 128 << 10, 64 << 10, 12'000, 0, 0},
+    {"tcp", "TCP sockets", "tcpx", 128 << 10, 64 << 10, 12'000, 0, 0, 0},
 }};
 
 constexpr std::array<Launch, 3> kLaunches = {{
@@ -242,12 +244,13 @@ constexpr std::array<ByNodes Generation::*, 5> kByNodes = {&Generation::ll_most,
 constexpr std::array<std::string_view, 5> kByNodesNames = {"ll_most", "ring_ll128_most", "tree_ll128_most", "tree_most",
                                                            "nvls_tree_most"};
 
-constexpr std::array<Column<Network>, 5> kNetworkColumns = {{
+constexpr std::array<Column<Network>, 6> kNetworkColumns = {{
     {"nvls_chunk", "B", Origin::published, "NCCL_NVLS_CHUNKSIZE: NCCL's default, and what aws-ofi-nccl sets",
      &Network::nvls_chunk},
     {"far_chunk", "B", Origin::published, "NCCL_NVLSTREE_MAX_CHUNKSIZE: NCCL's default, and what aws-ofi-nccl sets",
      &Network::far_chunk},
     {"hop", "ns", Origin::fitted, kTables, &Network::hop_ns},
+    {"simple", "ns", Origin::fitted, kTables, &Network::simple_ns},
     {"message", "ns", Origin::fitted, kTables, &Network::message_ns},
     {"nic", "per mille", Origin::fitted, kTables, &Network::nic_per_mille},
 }};
@@ -316,7 +319,8 @@ std::string joined(const Network& network, const Launch& launch, const Release& 
 // With what it has of others: of the one it is like, and of that one's.
 Network completed(Network network, const std::vector<Network>& all) {
   for (const Network* like = find_network(all, network.like); like != nullptr; like = find_network(all, like->like))
-    for (std::int64_t Network::*each : {&Network::hop_ns, &Network::message_ns, &Network::nic_per_mille})
+    for (std::int64_t Network::*each :
+         {&Network::hop_ns, &Network::simple_ns, &Network::message_ns, &Network::nic_per_mille})
       if (network.*each == 0) network.*each = (*like).*each;
   return network;
 }

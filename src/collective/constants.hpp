@@ -58,6 +58,7 @@ struct Network {
   std::int64_t nvls_chunk;     // bytes that chunks of NVLS begin with,
   std::int64_t far_chunk;      // and of NVLSTree from four nodes on
   std::int64_t hop_ns;         // beyond NCCL's latency of a hop and the fabric's: proxy, plugin, completion
+  std::int64_t simple_ns;      // and beyond that with Simple, where messages keep their order
   std::int64_t message_ns;     // what a chunk costs the one thread that posts and completes for a port
   std::int64_t nic_per_mille;  // of the NIC's rate that arrives
   std::string_view profile{};  // variables that the vendor sets with it

@@ -73,6 +73,8 @@ TEST(Constants, NetworksShareWhatIsTheSame) {
   EXPECT_EQ(stack_named("gib")->network.nic_per_mille, stack_named("roce")->network.nic_per_mille);
   EXPECT_EQ(stack_named("gib")->network.message_ns, stack_named("ib")->network.message_ns);
   EXPECT_EQ(stack_named("efa1.7")->network.hop_ns, stack_named("efa")->network.hop_ns);
+  EXPECT_EQ(stack_named("efa1.7")->network.simple_ns, stack_named("efa")->network.simple_ns);
+  EXPECT_EQ(stack_named("ib")->network.simple_ns, 0);
   Constants changed = constants();
   changed.networks[0].message_ns += 5;
   EXPECT_EQ(make_stack(changed, "roce").network.message_ns, stack_named("ib")->network.message_ns + 5);

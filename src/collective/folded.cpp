@@ -65,7 +65,7 @@ std::optional<Ends> ends_of_folded(const Plan& plan, const std::function<Ends(sc
     rings.emplace_back(ring, period_of(plan, *ring));
     if (rings.back().second == ring->shape().order.size()) return std::nullopt;
   }
-  Ends all{std::vector<std::int64_t>(plan.ranks), 0, ""};
+  Ends all{std::vector<Duration>(plan.ranks), 0, ""};
   for (std::size_t i = 0; i < rings.size() && all.stopped_by.empty(); ++i) {
     const auto& [ring, period] = rings[i];
     Work work(plan, {plan.different[i]});

@@ -19,6 +19,10 @@ struct Gates {
 // the receiver's own port, and leaves by the same one of its domain, or without PXN by the sender's own.
 inline constexpr std::uint32_t kByReceiver = 0xFFFFFFFFu;
 
+// By which of its domain's ports a rank sends what is to leave by this one. Without PXN nobody hands data to a GPU of
+// another server of a rack, and no root complex leads there: its own port stands in.
+std::uint32_t port_within_reach(const Team& team, std::uint32_t rank, std::uint32_t port, bool pxn);
+
 Gates gates(const Team& team, std::uint32_t from, std::uint32_t to, std::uint32_t port_of, bool pxn,
             bool alternate = false);
 

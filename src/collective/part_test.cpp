@@ -15,7 +15,6 @@ namespace {
 
 using schedule::Composed;
 using schedule::RunResult;
-using schedule::Step;
 using testing::by_flows;
 using testing::by_packets;
 using testing::kRails;
@@ -25,8 +24,8 @@ using testing::Network;
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::int64_t kMicrosecond = 1'000'000;
 
-enum class Fidelity : std::uint8_t { message, flow, packet };
-constexpr std::array kFidelities = {Fidelity::message, Fidelity::flow, Fidelity::packet};
+using schedule::Fidelity;
+using schedule::kFidelities;
 
 std::vector<std::uint32_t> first_gpus(std::uint32_t count) {
   std::vector<std::uint32_t> gpus(count);
@@ -68,7 +67,7 @@ struct Outcome {
   std::vector<std::int64_t> parts;  // by part: when its last message was there
 };
 
-using Tracks = std::function<std::vector<std::vector<Step>>(std::uint32_t gpu)>;
+using Tracks = std::function<std::vector<std::vector<schedule::Step>>(std::uint32_t gpu)>;
 
 // Switches that reduce do so as often as the first GPU of the part asks them to.
 void add_switches(std::uint32_t gpus, const std::vector<Composed::Part>& parts, const Tracks& tracks,
@@ -76,9 +75,9 @@ void add_switches(std::uint32_t gpus, const std::vector<Composed::Part>& parts, 
   for (std::uint32_t part = 0; part < parts.size(); ++part)
     for (const std::uint32_t place : parts[part].places) {
       if (place < gpus) continue;
-      std::vector<Step> all;
+      std::vector<schedule::Step> all;
       for (const auto& track : tracks(parts[part].places[0]))
-        for (const Step& step : track)
+        for (const schedule::Step& step : track)
           if (step.part == part) all.push_back(step);
       steps.add(place, all);
     }
@@ -123,13 +122,15 @@ Outcome run(Fidelity fidelity, const std::vector<Job>& jobs, const Tracks& track
   return made;
 }
 
-Outcome run(Fidelity fidelity, const std::vector<Job>& jobs, const std::vector<std::vector<Step>>& tracks,
+Outcome run(Fidelity fidelity, const std::vector<Job>& jobs, const std::vector<std::vector<schedule::Step>>& tracks,
             std::uint32_t threads = 1) {
   return run(
       fidelity, jobs, [&](std::uint32_t) { return tracks; }, threads);
 }
 
-std::int64_t alone(Fidelity fidelity, const Job& job) { return run(fidelity, {job}, {{Step::run(0)}}).run.end.count(); }
+std::int64_t alone(Fidelity fidelity, const Job& job) {
+  return run(fidelity, {job}, {{schedule::Step::run(0)}}).run.end.count();
+}
 
 double ratio(std::int64_t a, std::int64_t b) { return static_cast<double>(a) / static_cast<double>(b); }
 
@@ -143,7 +144,7 @@ TEST(CollectivePart, AloneTakesWhatItsTimingSays) {
                          {&cluster().first, Operation::send_recv, 8, Algorithm::direct, "ib-one-process"}}) {
     const Timing timing = time_of(*job.team, job.options(), testing::by_lanes);
     const auto members = [&](std::uint32_t gpu) {
-      return std::vector<std::vector<Step>>(gpu < job.team->ranks() ? 1 : 0, {Step::run(0)});
+      return std::vector<std::vector<schedule::Step>>(gpu < job.team->ranks() ? 1 : 0, {schedule::Step::run(0)});
     };
     EXPECT_EQ(run(Fidelity::message, {job}, members).run.end.count(), timing.time.count());
     EXPECT_EQ(timing.time == timing.plan.least, job.stack == "ib-one-process");
@@ -155,7 +156,8 @@ TEST(CollectivePart, ComputingBesideItTakesTheLongerOfBoth) {
   for (const Fidelity fidelity : {Fidelity::message, Fidelity::flow}) {
     const std::int64_t time = alone(fidelity, job);
     for (const std::int64_t computing : {time / 2, time * 2})
-      EXPECT_EQ(run(fidelity, {job}, {{Step::compute(Duration(computing))}, {Step::run(0)}}).run.end.count(),
+      EXPECT_EQ(run(fidelity, {job}, {{schedule::Step::compute(Duration(computing))}, {schedule::Step::run(0)}})
+                    .run.end.count(),
                 std::max(time, computing));
   }
 }
@@ -169,11 +171,11 @@ TEST(CollectivePart, TracksWaitForEachOtherInBothDirections) {
   for (const Fidelity fidelity : {Fidelity::message, Fidelity::flow}) {
     const std::int64_t time = alone(fidelity, job);
     ASSERT_GT(time, 200 * kMicrosecond);
-    const Outcome both =
-        run(fidelity, {job},
-            {{Step::compute(Duration(100 * kMicrosecond)), Step::record(0), Step::compute(Duration(100 * kMicrosecond)),
-              Step::await(1), Step::compute(Duration(50 * kMicrosecond))},
-             {Step::await(0), Step::run(0), Step::record(1)}});
+    const Outcome both = run(fidelity, {job},
+                             {{schedule::Step::compute(Duration(100 * kMicrosecond)), schedule::Step::record(0),
+                               schedule::Step::compute(Duration(100 * kMicrosecond)), schedule::Step::await(1),
+                               schedule::Step::compute(Duration(50 * kMicrosecond))},
+                              {schedule::Step::await(0), schedule::Step::run(0), schedule::Step::record(1)}});
     EXPECT_NEAR(ratio(both.run.end.count() - 150 * kMicrosecond, time), 1,
                 fidelity == Fidelity::message ? 1e-12 : 0.001);
   }
@@ -186,10 +188,11 @@ TEST(CollectivePart, ASequenceTakesTheSumOfItsParts) {
   const Job second = all_gather(16 * kMiB);
   for (const Fidelity fidelity : kFidelities) {
     const std::int64_t sum = alone(fidelity, first) + alone(fidelity, second);
-    const Outcome both = run(fidelity, {first, second}, {{Step::run(0), Step::run(1)}});
+    const Outcome both = run(fidelity, {first, second}, {{schedule::Step::run(0), schedule::Step::run(1)}});
     EXPECT_NEAR(ratio(both.run.end.count(), sum), 1, 0.01) << static_cast<int>(fidelity);
     const Outcome apart =
-        run(fidelity, {first, second}, {{Step::run(0), Step::compute(Duration(70 * kMicrosecond)), Step::run(1)}});
+        run(fidelity, {first, second},
+            {{schedule::Step::run(0), schedule::Step::compute(Duration(70 * kMicrosecond)), schedule::Step::run(1)}});
     EXPECT_NEAR(ratio(apart.run.end.count(), sum + 70 * kMicrosecond), 1, 0.01) << static_cast<int>(fidelity);
   }
 }
@@ -198,7 +201,7 @@ TEST(CollectivePart, APartIsRunAgainAndAgain) {
   const Job job = all_reduce(kMiB);
   for (const Fidelity fidelity : {Fidelity::message, Fidelity::flow}) {
     const std::int64_t time = alone(fidelity, job);
-    const Outcome many = run(fidelity, {job}, {std::vector<Step>(20, Step::run(0))});
+    const Outcome many = run(fidelity, {job}, {std::vector<schedule::Step>(20, schedule::Step::run(0))});
     // Ranks that are done first begin with the next, while others are still at work.
     EXPECT_GT(ratio(many.run.end.count(), 20 * time), 0.95) << static_cast<int>(fidelity);
     EXPECT_LE(ratio(many.run.end.count(), 20 * time), 1.001) << static_cast<int>(fidelity);
@@ -212,7 +215,8 @@ TEST(CollectivePart, SwitchesReduceAgainAndAgain) {
     const auto times = [&](std::size_t count) {
       return run(fidelity, {job},
                  [&](std::uint32_t gpu) {
-                   return std::vector<std::vector<Step>>(gpu < 8 ? 1 : 0, std::vector<Step>(count, Step::run(0)));
+                   return std::vector<std::vector<schedule::Step>>(
+                       gpu < 8 ? 1 : 0, std::vector<schedule::Step>(count, schedule::Step::run(0)));
                  })
           .run.end.count();
     };
@@ -225,8 +229,8 @@ TEST(CollectivePart, ARankThatComputesLongerHoldsUpTheOthers) {
   const std::int64_t late = 10'000 * kMicrosecond;
   for (const Fidelity fidelity : kFidelities) {
     const std::int64_t time = alone(fidelity, job);
-    const Outcome made = run(fidelity, {job}, [&](std::uint32_t gpu) -> std::vector<std::vector<Step>> {
-      return {{Step::compute(Duration(gpu == 5 ? late : 0)), Step::run(0)}};
+    const Outcome made = run(fidelity, {job}, [&](std::uint32_t gpu) -> std::vector<std::vector<schedule::Step>> {
+      return {{schedule::Step::compute(Duration(gpu == 5 ? late : 0)), schedule::Step::run(0)}};
     });
     // The others have done what they can without it: a sixteenth of each round.
     EXPECT_GT(made.run.end.count(), late + time * 8 / 10) << static_cast<int>(fidelity);
@@ -240,11 +244,12 @@ TEST(CollectivePart, TeamsMayDifferFromStepToStep) {
                                  {&cluster().second, Operation::reduce_scatter, 64 * kMiB},
                                  all_reduce(4 * kMiB)};
   for (const Fidelity fidelity : {Fidelity::message, Fidelity::flow}) {
-    const std::int64_t slower = run(fidelity, {jobs[1]}, [](std::uint32_t gpu) {
-                                  return std::vector<std::vector<Step>>(gpu < 8 ? 0 : 1, {Step::run(0)});
-                                }).run.end.count();
-    const Outcome made = run(fidelity, jobs, [](std::uint32_t gpu) -> std::vector<std::vector<Step>> {
-      return {{Step::run(gpu < 8 ? 0 : 1), Step::run(2)}};
+    const std::int64_t slower =
+        run(fidelity, {jobs[1]}, [](std::uint32_t gpu) {
+          return std::vector<std::vector<schedule::Step>>(gpu < 8 ? 0 : 1, {schedule::Step::run(0)});
+        }).run.end.count();
+    const Outcome made = run(fidelity, jobs, [](std::uint32_t gpu) -> std::vector<std::vector<schedule::Step>> {
+      return {{schedule::Step::run(gpu < 8 ? 0 : 1), schedule::Step::run(2)}};
     });
     const std::int64_t expected = slower + alone(fidelity, jobs[2]);
     EXPECT_GT(ratio(made.run.end.count(), expected), 0.85);
@@ -257,16 +262,18 @@ TEST(CollectivePart, TeamsMayDifferFromStepToStep) {
 // Of the same shape, so that only the part tells whose a message is; ranks come to them in different order of time.
 TEST(CollectivePart, MessagesOfTwoPartsDoNotMix) {
   const std::vector<Job> jobs = {all_reduce(kMiB), all_reduce(32 * kMiB)};
-  const Outcome made = run(Fidelity::message, jobs, [](std::uint32_t gpu) -> std::vector<std::vector<Step>> {
+  const Outcome made = run(Fidelity::message, jobs, [](std::uint32_t gpu) -> std::vector<std::vector<schedule::Step>> {
     const std::int64_t late = gpu % 3 * 10 * kMicrosecond;
-    return {{Step::compute(Duration(late)), Step::run(0)},
-            {Step::compute(Duration(20 * kMicrosecond - late)), Step::run(1)}};
+    return {{schedule::Step::compute(Duration(late)), schedule::Step::run(0)},
+            {schedule::Step::compute(Duration(20 * kMicrosecond - late)), schedule::Step::run(1)}};
   });
   for (std::uint32_t part = 0; part < 2; ++part) {
-    const Outcome single = run(Fidelity::message, jobs, [&](std::uint32_t gpu) -> std::vector<std::vector<Step>> {
-      const std::int64_t late = gpu % 3 * 10 * kMicrosecond;
-      return {{Step::compute(Duration(part == 0 ? late : 20 * kMicrosecond - late)), Step::run(part)}};
-    });
+    const Outcome single =
+        run(Fidelity::message, jobs, [&](std::uint32_t gpu) -> std::vector<std::vector<schedule::Step>> {
+          const std::int64_t late = gpu % 3 * 10 * kMicrosecond;
+          return {{schedule::Step::compute(Duration(part == 0 ? late : 20 * kMicrosecond - late)),
+                   schedule::Step::run(part)}};
+        });
     EXPECT_EQ(made.parts[part], single.parts[part]);
   }
 }
@@ -274,21 +281,24 @@ TEST(CollectivePart, MessagesOfTwoPartsDoNotMix) {
 TEST(CollectivePart, TwoTracksShareTheLinks) {
   const std::vector<Job> jobs = {all_reduce(64 * kMiB), all_reduce(64 * kMiB)};
   const std::int64_t time = alone(Fidelity::flow, jobs[0]);
-  const Outcome both = run(Fidelity::flow, jobs, {{Step::run(0)}, {Step::run(1)}});
+  const Outcome both = run(Fidelity::flow, jobs, {{schedule::Step::run(0)}, {schedule::Step::run(1)}});
   EXPECT_GT(ratio(both.run.end.count(), time), 1.5) << "links are shared, latencies are not";
   EXPECT_LT(ratio(both.run.end.count(), time), 2.05);
   // In servers of their own they have nothing to share.
   const std::vector<Job> apart = {{&cluster().first, Operation::all_reduce, 64 * kMiB},
                                   {&cluster().second, Operation::all_reduce, 64 * kMiB}};
-  const auto one_each = [&](std::uint32_t gpu) -> std::vector<std::vector<Step>> { return {{Step::run(gpu / 8)}}; };
+  const auto one_each = [&](std::uint32_t gpu) -> std::vector<std::vector<schedule::Step>> {
+    return {{schedule::Step::run(gpu / 8)}};
+  };
   const Outcome made = run(Fidelity::flow, apart, one_each);
   EXPECT_EQ(made.parts[0], made.parts[1]);
 }
 
 TEST(CollectivePart, EqualRunsAreEqualAtEveryFidelityAndOnAnyNumberOfThreads) {
   const std::vector<Job> jobs = {all_reduce(2 * kMiB), all_gather(2 * kMiB)};
-  const std::vector<std::vector<Step>> tracks = {{Step::run(0), Step::record(0), Step::compute(Duration(kMicrosecond))},
-                                                 {Step::await(0), Step::run(1)}};
+  const std::vector<std::vector<schedule::Step>> tracks = {
+      {schedule::Step::run(0), schedule::Step::record(0), schedule::Step::compute(Duration(kMicrosecond))},
+      {schedule::Step::await(0), schedule::Step::run(1)}};
   for (const Fidelity fidelity : kFidelities)
     EXPECT_EQ(run(fidelity, jobs, tracks, 1).run.digest, run(fidelity, jobs, tracks, 3).run.digest);
 }

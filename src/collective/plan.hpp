@@ -2,6 +2,7 @@
 // A collective, planned: operation, ranks and bytes; algorithm, protocol and channels; and the programs that carry it
 // out, with what each of their steps costs on this cluster.
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -36,6 +37,15 @@ struct Conditions {
   auto operator<=>(const Conditions&) const = default;
 };
 
+// How many channels NCCL was told to set up at least and at most, whatever its search finds (NCCL_MIN_CTAS,
+// NCCL_MAX_CTAS and their like). As in NCCL the least goes before the most.
+struct ChannelLimits {
+  std::uint32_t least = 0;
+  std::uint32_t most = 64;  // MAXCHANNELS
+
+  std::uint32_t of(std::uint32_t found) const { return std::max(std::min(found, most), least); }
+};
+
 struct PlanOptions {
   Operation operation = Operation::all_reduce;
   std::uint64_t bytes = 0;  // as nccl-tests counts them
@@ -45,9 +55,11 @@ struct PlanOptions {
   bool pxn = true;
   std::uint32_t root = 0;   // broadcast, reduce
   std::uint64_t chunk = 0;  // 0: NCCL's rules
+  ChannelLimits limits = {};
   // Longer programs are cut to so many rounds, and the last, shorter one; 0: none is.
   std::uint64_t most_rounds = 0;
   bool every_channel = false;              // as a program of its own, also where one could stand for several
+  bool with_crossings = false;             // Plan::crossings are wanted
   bool every_rank = false;                 // is planned, also where a few could stand for all (alike.hpp)
   const Conditions* conditions = nullptr;  // null: everything is as it should be
   const TakenByOthers* beside = nullptr;   // collectives at the same time
@@ -81,8 +93,11 @@ struct Plan {
   std::vector<std::int64_t> speed_per_mille;  // by rank; empty: all are as fast as they should be
   Loads loads;                                // that it puts on links,
   std::uint64_t bytes_per_load = 0;           // that each step that was loaded moves in all
+  std::vector<Crossing> crossings;            // of the network, where they were asked for
   bool bound_by_network = false;              // some steps get less of it than of all else
-  Duration network_time;                      // for how long the network's busiest link is at work
+  Duration network_time;                      // for how long the network's busiest link is at work,
+  std::uint64_t network_steps = 0;            // and how many of the steps that were loaded cross it
+  std::uint32_t full_in_a_row = 0;            // most links of one way that are to carry twice what they can
   std::uint32_t stood_for = 0;                // GPUs that were computed, and stand for all; 0: each was
 
   Duration latency(std::uint32_t from, std::uint32_t to) const { return node[from] == node[to] ? inside : outside; }

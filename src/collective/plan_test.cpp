@@ -7,9 +7,9 @@
 #include <set>
 
 #include "collective/chunks.hpp"
-#include "collective/planner.hpp"
 #include "collective/direct.hpp"
 #include "collective/gates.hpp"
+#include "collective/planner.hpp"
 #include "collective/ring.hpp"
 #include "collective/sharing.hpp"
 #include "collective/testing_dataflow.hpp"
@@ -346,6 +346,24 @@ TEST(Chunks, OfNvlsTreeDependOnTheRelease) {
   EXPECT_EQ(chunk("ib-nccl2.26", 2, 2048), 128u);
   EXPECT_EQ(chunk("ib-nccl2.26", 8, 2048), 64u);
   EXPECT_EQ(chunk("ib", 8, 2048), 64u);
+}
+
+TEST(Plan, AJobMaySayHowManyChannelsAreSetUp) {
+  const Machines machines("{kind: hgx-h100, count: 4}");
+  const Team team(machines.fabric, pick_gpus(*machines.cluster, 32, 0));
+  const auto channels = [&](Algorithm algorithm, std::uint64_t bytes, ChannelLimits limits) {
+    PlanOptions given{
+        .operation = Operation::all_reduce, .bytes = bytes, .choice = {algorithm, Protocol::simple, 0}, .stack = &ib()};
+    given.limits = limits;
+    return make_plan(team, given).choice.channels;
+  };
+  for (const Algorithm algorithm : {Algorithm::ring, Algorithm::nvls_tree}) {
+    EXPECT_EQ(channels(algorithm, 1 << 30, {}), 16u) << name(algorithm);
+    EXPECT_EQ(channels(algorithm, 1 << 30, {.least = 24}), 24u) << name(algorithm);
+    EXPECT_EQ(channels(algorithm, 1 << 30, {.most = 8}), 8u) << name(algorithm);
+    EXPECT_EQ(channels(algorithm, 1 << 30, {.least = 24, .most = 8}), 24u) << "as in NCCL";
+    EXPECT_EQ(channels(algorithm, 1 << 10, {.least = 24}), 1u) << "of a small message they are not worth it";
+  }
 }
 
 TEST(Chunks, ASmallMessageIsWorthOneChannel) {

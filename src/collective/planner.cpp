@@ -36,7 +36,7 @@ std::pair<std::uint32_t, std::uint64_t> cut_of(const Team& team, const PlanOptio
   const Protocol protocol = options.choice.protocol;
   std::uint32_t channels = options.choice.channels;
   if (channels == 0) {
-    const std::uint32_t most = channels_for(team, algorithm);
+    const std::uint32_t most = options.limits.of(channels_for(team, algorithm));
     channels = algorithm == Algorithm::direct
                    ? pair_cut(pair_rule(team, options.operation, options.bytes, *options.stack), protocol).channels
                    : channels_used(most, algorithm, protocol, options.bytes, team.ranks());
@@ -64,7 +64,8 @@ Planner::Planner(const Team& team, const PlanOptions& options)
     : team_(team),
       options_(options),
       generation_(options.generation != nullptr ? *options.generation : generation_of(team.group(0).spec.gpu.kind)),
-      sharing_(team, generation_, *options.stack, {options.pxn, options.beside, options.network}) {}
+      sharing_(team, generation_, *options.stack,
+               {options.pxn, options.beside, options.network, options.with_crossings}) {}
 
 std::uint32_t Planner::port(std::uint32_t node, std::uint32_t channel) const {
   return channel % static_cast<std::uint32_t>(team_.domain(node).ports.size());
@@ -149,6 +150,11 @@ Edge Planner::edge(const Path& path, bool posts) {
     const Duration posting = nanoseconds(posts ? message * posted : 0);
     const Duration wire = transfer_time(Bytes(static_cast<std::int64_t>(plan_.chunk / plan_.slices)), made.rate);
     made.overhead = std::max(Duration(0), posting - wire);
+    if (several_levels_) {
+      made.own_rate = both_ways_ ? std::min(own, made.rate * 2) : made.rate;
+      const Duration alone = transfer_time(Bytes(static_cast<std::int64_t>(plan_.chunk / plan_.slices)), made.own_rate);
+      made.own_overhead = std::max(Duration(0), posting / 2 - alone);
+    }
   } else {
     // In trees and chains the fence is part of a hop's latency.
     made.overhead = nanoseconds(fenced_ ? generation_.slice_ns : 0);
@@ -194,8 +200,9 @@ Plan Planner::make() {
   else
     add_rings();
   plan_.loads = sharing_.loads();
+  plan_.crossings = sharing_.crossings();
   plan_.bytes_per_load = plan_.bytes_per_load * static_cast<std::uint64_t>(wire_per_mille(protocol)) / 1000;
-  plan_.network_time = sharing_.network_time(plan_.bytes_per_load);
+  std::tie(plan_.network_time, plan_.network_steps) = sharing_.busiest_link(plan_.bytes_per_load);
   return std::move(plan_);
 }
 
@@ -227,6 +234,8 @@ void Planner::set_latencies() {
   // A chunk of NVLSTree goes through the same proxies as any other of Simple.
   const Algorithm like = algorithm == Algorithm::nvls_tree ? Algorithm::tree : algorithm;
   plan_.outside_lag = hop_latency(Hop::network, like, protocol) + nanoseconds(options_.stack->network.hop_ns);
+  if (protocol == Protocol::simple && keeps_order(team_.group(0).spec.nic.kind))
+    plan_.outside_lag = plan_.outside_lag + nanoseconds(options_.stack->network.simple_ns);
   plan_.outside = plan_.outside_lag + team_.network_latency();
   // NCCL's figure within a domain is of all there is between two GPUs; to a switch it is half as far.
   plan_.inside_lag = std::max(Duration(0), plan_.inside - team_.inside_latency() / (stars ? 2 : 1));

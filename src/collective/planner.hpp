@@ -70,7 +70,9 @@ class Planner {
   const PlanOptions& options_;
   const Generation& generation_;
   Sharing sharing_;
-  bool fenced_ = true;  // a sender waits until what it sent can be seen
+  bool several_levels_ = false;  // of a tree are joined at each port,
+  bool both_ways_ = false;       // which have chunks that go up while others come down
+  bool fenced_ = true;           // a sender waits until what it sent can be seen
   Plan plan_;
 };
 

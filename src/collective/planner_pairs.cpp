@@ -87,6 +87,16 @@ std::vector<Bandwidth> Planner::network_for_everybody(const std::vector<Bandwidt
       steps[node] += ranks;
     }
   }
+  const auto count_full = [&](std::uint32_t node, std::span<const NetworkLinks::Part> network) {
+    std::uint32_t full = 0;
+    for (const NetworkLinks::Part& part : network) full += sharing_.left(part.link) * 2 <= host[node] ? 1 : 0;
+    plan_.full_in_a_row = std::max(plan_.full_in_a_row, full);
+  };
+  for (std::uint32_t node = 0; !alike && node < nodes; ++node)
+    for (std::uint32_t i = 0; i < distances; ++i)
+      for_each(node, distance(i), [&](std::span<const NetworkLinks::Part> network, std::uint64_t, std::uint64_t) {
+        count_full(node, network);
+      });
   std::vector<Bandwidth> left;
   for (std::uint32_t node = 0; node < nodes; ++node)
     left.push_back(Bandwidth(static_cast<std::int64_t>(kBits * steps[node] / std::max<Wide>(1, took[node]))));

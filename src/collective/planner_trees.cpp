@@ -128,6 +128,12 @@ void Planner::add_tree_set(TreeSet set) {
   };
   // Between nodes a single chunk goes up before it comes down; of many, some go up while others come down.
   const bool overlapping = team_.nodes() == 1 || part(set.parts) > plan_.chunk;
+  // A chunk of NVLSTree is through before its port has done all that it keeps being busy with: what goes the other way
+  // are other chunks, and of the channels that a port's thread takes in turn it is another one at every level that
+  // comes last, so half of them is what a chunk waits for. With two servers there is one level, and the last one
+  // decides. Racks, whose threads need much longer for a chunk, show all of it (twenty racks of GB200).
+  several_levels_ = plan_.choice.algorithm == Algorithm::nvls_tree && team_.nodes() > 2 && generation_.posting == 0;
+  both_ways_ = overlapping;
   for (std::uint32_t i = 0; i < set.trees.size(); ++i)
     for (std::uint32_t v = 0; v < set.trees[i].size(); ++v) {
       const std::uint32_t parent = set.trees[i][v].parent;

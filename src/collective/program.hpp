@@ -8,6 +8,7 @@
 //
 // Ranks beyond the GPUs are switches that reduce and multicast: NVSwitches (NVLS) or network switches (SHARP).
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/units.hpp"
@@ -19,6 +20,10 @@ struct Edge {
   Bandwidth rate;                      // of this program on the narrowest link; 0: takes no time
   Duration overhead;                   // per chunk: flags, fences, proxy
   std::int64_t wire_per_mille = 1000;  // bytes on the links for 1000 of data: flags, what is read twice
+  // What a chunk itself needs to get through, where what goes on at the same time keeps the sender for longer than
+  // that: links and threads that other levels of a tree keep busy, too, which have other chunks. 0: as above.
+  Bandwidth own_rate{};
+  Duration own_overhead{};
   auto operator<=>(const Edge&) const = default;
 };
 
@@ -27,6 +32,13 @@ inline std::int64_t occupancy(const Edge& edge, std::uint64_t bytes) {
   const Duration wire =
       edge.rate.count() == 0 ? Duration(0) : transfer_time(Bytes(static_cast<std::int64_t>(bytes)), edge.rate);
   return (edge.overhead + wire).count();
+}
+
+// How long it takes until all of it has left, ps: never longer.
+inline std::int64_t passage(const Edge& edge, std::uint64_t bytes) {
+  const std::int64_t whole = occupancy(edge, bytes);
+  if (edge.own_rate.count() == 0) return whole;
+  return std::min(whole, occupancy({edge.own_rate, edge.own_overhead}, bytes));
 }
 
 inline std::uint64_t wire_bytes(const Edge& edge, std::uint64_t bytes) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/wide.hpp"
+#include "collective/gates.hpp"
 #include "model/host_memory.hpp"
 
 namespace weft::collective {
@@ -105,6 +106,7 @@ Path Sharing::from_switch(std::uint32_t rank) const {
 
 Path Sharing::to_network(std::uint32_t from, std::uint32_t port) const {
   const std::uint32_t node = team_.node_of(from);
+  port = port_within_reach(team_, from, port, options_.pxn);
   const Port& used = team_.domain(node).ports[port];
   Path path;
   const bool near = team_.port_of(from) == port && team_.direct(from);
@@ -145,6 +147,7 @@ Path Sharing::across(std::uint32_t from, std::uint32_t from_port, std::uint32_t 
   const Path rest = from_network(to, to_port);
   for (std::uint32_t i = 0; i < rest.count; ++i) path.add(rest.parts[i]);
   path.host_memory |= rest.host_memory;
+  from_port = port_within_reach(team_, from, from_port, options_.pxn);
   path.network = network(team_.domain(team_.node_of(from)).ports[from_port].rank,
                          team_.domain(team_.node_of(to)).ports[to_port].rank);
   path.cut = options_.network != nullptr && path.network.empty();
@@ -171,6 +174,10 @@ void Sharing::add_rest(Path& path, std::uint32_t rank) const {
 void Sharing::load(const Path& path, std::uint32_t weight) {
   for (std::uint32_t i = 0; i < path.count; ++i) parts_[path.parts[i]].users += weight * turns_;
   load(path.network, weight, 1);
+  if (!options_.with_crossings || path.network.empty()) return;
+  const auto [known, is_new] = known_.try_emplace(path.network.data(), crossings_.size());
+  if (is_new) crossings_.push_back({path.network, 0});
+  crossings_[known->second].steps += weight;
 }
 
 void Sharing::load_in_turn(const Path& path) {
@@ -208,15 +215,25 @@ Bandwidth Sharing::rate(std::uint32_t link, std::uint64_t own) const {
   return beside(kNetwork + link, options_.network->rate(link), own);
 }
 
-Duration Sharing::network_time(std::uint64_t bytes) const {
+Bandwidth Sharing::left(std::uint32_t link) const {
+  const Wide all = Wide{rate(link, loads_[link]).count()} * NetworkLinks::kWhole;
+  return Bandwidth(
+      static_cast<std::int64_t>(std::min<Wide>(all / std::max<std::uint64_t>(1, loads_[link]), INT64_MAX)));
+}
+
+std::pair<Duration, std::uint64_t> Sharing::busiest_link(std::uint64_t bytes) const {
   constexpr std::int64_t kPsPerSecond = 1'000'000'000'000;
   Wide longest = 0;
+  std::uint64_t steps = 0;
   for (std::uint32_t link = 0; link < loads_.size(); ++link) {
     if (loads_[link] == 0) continue;
     const Wide crossing = Wide{loads_[link]} * bytes / NetworkLinks::kWhole * 8;
-    longest = std::max(longest, crossing * kPsPerSecond / std::max<std::int64_t>(1, rate(link, loads_[link]).count()));
+    const Wide takes = crossing * kPsPerSecond / std::max<std::int64_t>(1, rate(link, loads_[link]).count());
+    if (takes <= longest) continue;
+    longest = takes;
+    steps = (loads_[link] + NetworkLinks::kWhole - 1) / NetworkLinks::kWhole;
   }
-  return Duration(static_cast<std::int64_t>(std::min<Wide>(longest, INT64_MAX)));
+  return {Duration(static_cast<std::int64_t>(std::min<Wide>(longest, INT64_MAX))), steps};
 }
 
 std::uint32_t Sharing::posted(const Path& path) const {

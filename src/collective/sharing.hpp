@@ -21,6 +21,7 @@
 #include <array>
 #include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/wide.hpp"
@@ -54,6 +55,12 @@ struct Path {
 // How many steps cross each link, by links of the cluster, in parts of NetworkLinks::kWhole.
 using Loads = std::map<std::uint64_t, std::uint64_t>;
 
+// A connection: all that goes between the same two NICs, so many steps.
+struct Crossing {
+  std::span<const NetworkLinks::Part> network;
+  std::uint64_t steps = 0;
+};
+
 // What other collectives at the same time take of links: the rates they would have alone, how many they are, and how
 // many of their steps cross one. What they leave is there, and never less than an equal part: of the jobs, and of the
 // steps, for a link is shared by what crosses it.
@@ -77,6 +84,7 @@ class Sharing {
     bool pxn = true;
     const TakenByOthers* beside = nullptr;
     NetworkLinks* network = nullptr;  // null: it has enough for all
+    bool with_crossings = false;
   };
   Sharing(const Team& team, const Generation& generation, const Stack& stack, Options options);
 
@@ -105,13 +113,18 @@ class Sharing {
   Bandwidth share_of_network(const Path& path) const;
   // Of a link of the network, beside others, when so much of one's own crosses it.
   Bandwidth rate(std::uint32_t link, std::uint64_t own) const;
-  // For how long the busiest link of the network is at work, when every step that was loaded moves so many bytes.
-  Duration network_time(std::uint64_t bytes) const;
+  // What every step gets of a link of the network that is loaded.
+  Bandwidth left(std::uint32_t link) const;
+  // For how long the busiest link of the network is at work, when every step that was loaded moves so many bytes, and
+  // how many of them cross it.
+  std::pair<Duration, std::uint64_t> busiest_link(std::uint64_t bytes) const;
   // Of those, what goes out of and comes into the busier of the ports that a way goes through: one thread posts and
   // completes all of them. 0: it stays inside.
   std::uint32_t posted(const Path& path) const;
   // What was loaded here.
   Loads loads() const;
+  // And by whom the network was, where that is asked for.
+  const std::vector<Crossing>& crossings() const { return crossings_; }
 
  private:
   static constexpr std::uint32_t kNoPort = 0xFFFFFFFFu;
@@ -139,8 +152,10 @@ class Sharing {
   Options options_;
   std::uint32_t turns_ = 1;  // Part::users that are one step
   std::vector<Part> parts_;
-  std::vector<std::uint64_t> loads_;       // of links of the network, as far as there are any
-  std::vector<std::uint32_t> first_port_;  // by node
+  std::vector<std::uint64_t> loads_;  // of links of the network, as far as there are any
+  std::vector<Crossing> crossings_;
+  std::map<const NetworkLinks::Part*, std::size_t> known_;  // of these, by ways: a network has one for two NICs
+  std::vector<std::uint32_t> first_port_;                   // by node
   std::vector<std::uint32_t> first_root_;  // by node: two for each root complex, then each socket's memory
 };
 

@@ -21,7 +21,7 @@ constexpr std::int64_t kLevel = 50;
 struct Outcome {
   Plan plan;
   Ends ends;
-  std::int64_t end() const { return *std::max_element(ends.ends.begin(), ends.ends.end()); }
+  Duration end() const { return *std::max_element(ends.ends.begin(), ends.ends.end()); }
 };
 
 Outcome run(const Team& team, PlanOptions options, std::uint64_t rounds, const Execute& execute) {
@@ -46,8 +46,8 @@ std::int64_t mean_round(const Outcome& first, const Outcome& second, const Outco
   std::int64_t least = INT64_MAX, most = 0, all = 0;
   const std::size_t ranks = first.ends.ends.size();
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    const std::int64_t before = second.ends.ends[rank] - first.ends.ends[rank];
-    const std::int64_t after = third.ends.ends[rank] - second.ends.ends[rank];
+    const std::int64_t before = (second.ends.ends[rank] - first.ends.ends[rank]).count();
+    const std::int64_t after = (third.ends.ends[rank] - second.ends.ends[rank]).count();
     least = std::min({least, before, after});
     most = std::max({most, before, after});
     all += (before + after) / 2;
@@ -55,8 +55,8 @@ std::int64_t mean_round(const Outcome& first, const Outcome& second, const Outco
   return most - least <= least / kLevel ? all / static_cast<std::int64_t>(ranks) : 0;
 }
 
-Timing timing(Outcome outcome, std::int64_t more, std::uint64_t skipped) {
-  const Duration time = std::max(outcome.plan.least, outcome.plan.launch + Duration(outcome.end() + more));
+Timing timing(Outcome outcome, Duration more, std::uint64_t skipped) {
+  const Duration time = std::max(outcome.plan.least, outcome.plan.launch + outcome.end() + more);
   return {std::move(outcome.plan), time, outcome.ends.messages, skipped, std::move(outcome.ends.stopped_by)};
 }
 
@@ -68,19 +68,19 @@ Timing time_in_rounds(const Team& team, const PlanOptions& options, const Execut
   if (team.ranks() > kMostOneByOne) return {{}, {}, 0, 0, "messages"};
   Outcome first = run(team, options, kFewRounds, execute);
   const std::uint64_t whole = first.plan.whole_rounds;  // beside a shorter one, which stays the last
-  if (whole <= kFewRounds || !first.ends.stopped_by.empty()) return timing(std::move(first), 0, 0);
+  if (whole <= kFewRounds || !first.ends.stopped_by.empty()) return timing(std::move(first), {}, 0);
   for (std::uint64_t rounds = kFewRounds; rounds + 2 < whole && rounds < kManyRounds; rounds *= 2) {
     if (rounds > kFewRounds) first = run(team, options, rounds, execute);
     const Outcome second = run(team, options, rounds + 1, execute);
     const Outcome third = run(team, options, rounds + 2, execute);
     const bool exactly = repeats(first, second, third);
-    const std::int64_t period = exactly                   ? third.end() - second.end()
-                                : rounds >= kEnoughRounds ? mean_round(first, second, third)
-                                                          : 0;
-    if (!exactly && period == 0) continue;
+    const Duration period = exactly                   ? third.end() - second.end()
+                            : rounds >= kEnoughRounds ? Duration(mean_round(first, second, third))
+                                                      : Duration(0);
+    if (!exactly && period == Duration(0)) continue;
     return timing(std::move(first), period * static_cast<std::int64_t>(whole - rounds), whole - rounds);
   }
-  return timing(run(team, options, 0, execute), 0, 0);
+  return timing(run(team, options, 0, execute), {}, 0);
 }
 
 }  // namespace

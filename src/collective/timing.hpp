@@ -15,7 +15,7 @@
 namespace weft::collective {
 
 struct Ends {
-  std::vector<std::int64_t> ends;  // by rank, ps
+  std::vector<Duration> ends;  // by rank
   std::uint64_t messages = 0;
   std::string stopped_by;  // empty: everything was done
 };

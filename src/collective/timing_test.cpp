@@ -97,7 +97,7 @@ RC_GTEST_PROP(Timing, SkippedRoundsTakeWhatTheyWouldHaveTaken, ()) {
   const Plan whole = make_plan(team, given);
   Work work(whole, whole.different);
   const auto ends = testing::by_lanes(work, whole).ends;
-  RC_ASSERT(skipping.time.count() == *std::max_element(ends.begin(), ends.end()) + whole.launch.count());
+  RC_ASSERT(skipping.time.count() == (*std::max_element(ends.begin(), ends.end()) + whole.launch).count());
   RC_TAG(skipping.skipped > 0);
 }
 
@@ -111,7 +111,7 @@ TEST(Timing, RoundsThatAreNearlyAlikeAreSkippedToo) {
   const Plan whole = make_plan(team, given);
   Work work(whole, whole.different);
   const auto ends = testing::by_lanes(work, whole).ends;
-  const Duration all = whole.launch + Duration(*std::max_element(ends.begin(), ends.end()));
+  const Duration all = whole.launch + *std::max_element(ends.begin(), ends.end());
   EXPECT_NEAR(static_cast<double>(skipping.time.count()) / static_cast<double>(all.count()), 1, 0.001);
 }
 
@@ -129,14 +129,95 @@ RC_GTEST_PROP(Timing, LanesAndEventsAgree, ()) {
   Work second(plan, plan.programs);
   const Ends ends = testing::by_lanes(first, plan);
   const schedule::RunResult result = sim::run_messages(second, {});
-  std::vector<std::int64_t> last(plan.ranks);
+  std::vector<Duration> last(plan.ranks);
   for (const schedule::FlowRecord& flow : result.flows) {
-    last[flow.destination] = std::max(last[flow.destination], flow.received.count());
-    last[flow.source] = std::max(last[flow.source], flow.start.count());  // when it left
+    last[flow.destination] = std::max(last[flow.destination], flow.received);
+    last[flow.source] = std::max(last[flow.source], flow.start);  // when it left
   }
   RC_ASSERT(result.unfinished == 0u);
   RC_ASSERT(result.flows.size() == ends.messages);
   RC_ASSERT(last == ends.ends);
+}
+
+// A port keeps its lanes for all that goes through it, but a chunk of NVLSTree is through before: its bytes share the
+// NIC with those that go the same way, and it waits for half of what the port's thread posts.
+TEST(Timing, AChunkOfNvlsTreeIsThroughBeforeItsPortIsFree) {
+  // Of what goes up, which has the thread's time for both ways: how long it keeps its lane, and until it is through,
+  // us.
+  const auto times = [](std::uint32_t nodes, std::uint64_t bytes, std::int64_t message, bool racks = false) {
+    const Machines machines((racks ? "{kind: gb200-nvl72, count: " : "{kind: hgx-h100, count: ") +
+                            std::to_string(racks ? 18 * nodes : nodes) + "}");
+    const Team team(machines.fabric, pick_gpus(*machines.cluster, (racks ? 72 : 8) * nodes, 0));
+    PlanOptions given = options(Operation::all_reduce, bytes, {Algorithm::nvls_tree, Protocol::simple, 16});
+    given.chunk = 64 << 10;
+    Stack stack = *stack_named("ib");
+    stack.network.message_ns = message;
+    given.stack = &stack;
+    const Plan plan = make_plan(team, given);
+    const Program& program = *plan.different[0];
+    Step step;
+    for (std::uint32_t rank = 0; rank < plan.gpus; ++rank)
+      for (std::uint32_t lane = 0; lane < program.lanes(rank); ++lane)
+        for (std::uint64_t at = 0; at < 4 && program.step(rank, lane, at, step); ++at)
+          if (step.kind == Step::Kind::send && step.tag % 2 == 0 && plan.node[step.peer] != plan.node[rank])
+            return std::pair(static_cast<double>(occupancy(step.edge, 64 << 10)) / 1e6,
+                             static_cast<double>(passage(step.edge, 64 << 10)) / 1e6);
+    return std::pair(0.0, 0.0);
+  };
+  const std::uint64_t many = 256 << 20;
+  const double wire = 16 * 65536 / 49e3;  // 16 chunks on a NIC of 400G, 98 % of which arrives
+  for (const std::uint32_t nodes : {4u, 8u}) {
+    const auto [kept, through] = times(nodes, many, 1000);  // of 64 messages a thread makes 64 us
+    EXPECT_NEAR(kept, 64, 0.1) << nodes;
+    EXPECT_NEAR(through, 32, 0.1) << nodes;
+    const auto [shared, alone] = times(nodes, many, 1);
+    EXPECT_NEAR(shared, 2 * wire, 0.1) << nodes;
+    EXPECT_NEAR(alone, wire, 0.1) << nodes;
+    const auto [first, single] = times(nodes, 1 << 20, 4000);  // a single chunk goes up before it comes down
+    EXPECT_NEAR(first, 128, 0.1) << nodes;
+    EXPECT_NEAR(single, 64, 0.1) << nodes;
+  }
+  const auto [kept, through] = times(2, many, 1000);  // one level is all there is
+  EXPECT_EQ(kept, through);
+  const auto [of_racks, there] = times(3, many, 1000, true);  // and of racks nobody has shown it
+  EXPECT_EQ(of_racks, there);
+  EXPECT_GT(of_racks, 0);
+}
+
+TEST(Timing, AnotherLevelOfNvlsTreeCostsThePassageOfOneChunk) {
+  const auto time = [](std::uint32_t nodes, std::uint64_t bytes) {
+    const Machines machines("{kind: hgx-h100, count: " + std::to_string(nodes) + "}");
+    const Team team(machines.fabric, pick_gpus(*machines.cluster, 8 * nodes, 0));
+    PlanOptions given = options(Operation::all_reduce, bytes, {Algorithm::nvls_tree, Protocol::simple, 16});
+    given.chunk = 64 << 10;
+    return static_cast<double>(time_of(team, given, testing::by_lanes).time.count()) / 1e6;
+  };
+  const double level = time(16, 32 << 20) - time(8, 32 << 20);
+  EXPECT_NEAR(time(32, 32 << 20) - time(16, 32 << 20), level, 0.02 * level);
+  EXPECT_NEAR(time(16, 256 << 20) - time(8, 256 << 20), level, 0.05 * level) << "whatever the size";
+  // 16 chunks on a NIC of 400G take 21 us, and half of its thread's round 32 messages; and a hop, up and down.
+  const double posted = 32e-3 * static_cast<double>(stack_named("ib")->network.message_ns);
+  const double hop = static_cast<double>(hop_latency(Hop::network, Algorithm::tree, Protocol::simple).count()) / 1e6;
+  EXPECT_NEAR(level, 2 * (std::max(21.4, posted) + hop), 6);
+}
+
+// A chunk of Simple takes longer through EFA, one of LL128 does not, and the first EFA, which has another protocol,
+// neither.
+TEST(Timing, ThroughEfaAChunkOfSimpleTakesLonger) {
+  const auto longer = [](const char* kind, Protocol protocol) {
+    const Machines machines(std::string("{kind: ") + kind + ", count: 2}");
+    const Team team(machines.fabric, pick_gpus(*machines.cluster, 16, 0));
+    PlanOptions given = options(Operation::all_reduce, 1 << 20, {Algorithm::tree, protocol, 8});
+    Stack stack = *stack_named("efa");
+    given.stack = &stack;
+    const Duration with = time_of(team, given, testing::by_lanes).time;
+    stack.network.simple_ns = 0;
+    return with - time_of(team, given, testing::by_lanes).time;
+  };
+  EXPECT_EQ(longer("p5.48xlarge", Protocol::simple), nanoseconds(2 * stack_named("efa")->network.simple_ns))
+      << "up and down";
+  EXPECT_EQ(longer("p5.48xlarge", Protocol::ll128), Duration(0));
+  EXPECT_EQ(longer("p4d.24xlarge", Protocol::simple), Duration(0));
 }
 
 // One chunk around a ring of eight: what comes last is what the last to come has sent first, all the way round.

@@ -114,7 +114,8 @@ Instruction Work::send(std::uint32_t rank, Cursor& cursor, const Step& step) con
   Instruction made = Instruction::send(step.peer, step.bytes, step.tag);
   const std::int64_t whole = step.joined ? 0 : occupancy(step.edge, step.bytes);
   const std::int64_t occupies = whole + plan_.lost(rank, whole);
-  const std::int64_t latency = plan_.latency(rank, step.peer).count();
+  if (!step.joined) cursor.ahead = whole - passage(step.edge, step.bytes);
+  const std::int64_t latency = plan_.latency(rank, step.peer).count() - cursor.ahead;
   if (team_ == nullptr) {
     made.detached = true;
     made.time = Duration(occupies);

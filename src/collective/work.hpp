@@ -41,7 +41,8 @@ class Work final : public schedule::Schedule {
     std::uint32_t since_pace =
         0;                      // operations begun since a computation that the next send waits for; 0: there is none
     std::int64_t pace = 0;      // how long that is to be
-    std::int64_t occupied = 0;  // by the last send and those joined to it, ps
+    std::int64_t occupied = 0;  // by the last send and those joined to it, ps,
+    std::int64_t ahead = 0;     // of which they have left so long before the end
   };
   void set_up();
   std::int64_t start_of(std::uint32_t rank, std::uint32_t program) const;

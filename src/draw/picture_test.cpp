@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "draw/escaping.hpp"
@@ -80,6 +81,57 @@ TEST(Picture, SvgShowsEveryPartWhereItStands) {
                     picture.lines[0].points[1].x, picture.lines[0].points[1].y));
   shows(fmt::format("class=\"linelabel\" x=\"{}\" y=\"{}\">x</text>", picture.lines[0].label_at->x,
                     picture.lines[0].label_at->y + 4));
+}
+
+// Title, caption, drawing, legend: from top to bottom, none on another.
+RC_GTEST_PROP(Picture, WordsStandAroundWhatIsDrawn, ()) {
+  Picture picture;
+  picture.title = std::string(*rc::gen::inRange<std::size_t>(1, 60), 'T');
+  for (int i = *rc::gen::inRange(0, 4); i > 0; --i)
+    picture.caption.push_back(std::string(*rc::gen::inRange<std::size_t>(1, 60), 'c'));
+  const std::vector<std::string> caption = picture.caption;
+  const double left = *rc::gen::inRange(-500, 500);
+  const double top = *rc::gen::inRange(-500, 500);
+  const double width = *rc::gen::inRange(40, 800);
+  const double height = *rc::gen::inRange(20, 300);
+  add_box(picture, {"a", {left, top, 30, 20}, "", {}, "leaf", ""});
+  add_box(picture, {"b", {left + width, top + height, 30, 20}, "", {}, "leaf", ""});
+  for (int i = *rc::gen::inRange(0, 9); i > 0; --i)
+    picture.legend.push_back({false, "leaf", 2, std::string(*rc::gen::inRange<std::size_t>(1, 30), 'l'), {}});
+  finish(picture);
+
+  RC_ASSERT(checks::all_in_view(picture) == "");
+  RC_ASSERT(checks::legend_holds(picture) == "");
+  RC_ASSERT(picture.texts.size() == 1 + caption.size());
+  RC_ASSERT(picture.texts[0].text == picture.title);
+  RC_ASSERT(picture.texts[0].style == "heading");
+  for (std::size_t i = 0; i < caption.size(); ++i) {
+    const Text& line = picture.texts[1 + i];
+    RC_ASSERT(line.text == caption[i]);
+    RC_ASSERT(line.style == "caption");
+    RC_ASSERT(line.at.x == picture.texts[0].at.x);
+    RC_ASSERT(line.at.y >= picture.texts[i].at.y + kCaptionSize);
+  }
+  const Rect& a = picture.boxes[0].at;
+  const Rect& b = picture.boxes[1].at;
+  RC_ASSERT(picture.texts.back().at.y < a.y);
+  RC_ASSERT(std::abs(b.x - a.x - width) < 1e-6 && std::abs(b.y - a.y - height) < 1e-6);
+  RC_ASSERT(std::abs(a.x - (picture.width - b.right())) <= 1);  // in the middle
+  for (std::size_t i = 0; i < picture.legend.size(); ++i) {
+    RC_ASSERT(picture.legend[i].at.y - 6 > b.bottom());
+    if (i > 0) RC_ASSERT(picture.legend[i].at.y >= picture.legend[i - 1].at.y);
+  }
+}
+
+TEST(Picture, AKeyOfTheLegendStandsBeforeItsText) {
+  Picture picture = two_boxes("x");
+  picture.legend.push_back({false, "leaf", 2, "box", {200, 300}});
+  picture.legend.push_back({true, "r400", 3, "line", {400, 300}});
+  const std::string svg = to_svg(picture);
+  for (const char* part :
+       {"<rect class=\"box leaf\" x=\"200\" y=\"294\" width=\"26\" height=\"12\"", "x=\"233\" y=\"304\">box</text>",
+        "stroke-width=\"3\" points=\"400,300 426,300\"", "x=\"433\" y=\"304\">line</text>"})
+    EXPECT_NE(svg.find(part), std::string::npos) << part << svg;
 }
 
 TEST(Picture, TextsHaveTheInkOfTheirGround) {

@@ -25,6 +25,41 @@ TEST(Plot, PutsPointsWhereTheyBelong) {
   EXPECT_GT(line->points[0].y, line->points[2].y);
 }
 
+const Text* text_saying(const Picture& picture, const std::string& words) {
+  for (const Text& text : picture.texts)
+    if (text.text == words) return &text;
+  return nullptr;
+}
+
+TEST(Plot, TheGridSaysWhereItsValuesAre) {
+  const Picture picture = plot({"title", {"first", "second"}, "busbw", {{"one", {{1, 0}, {16, 50}, {256, 100}}}}});
+  for (const char* words : {"title", "first", "second", "busbw"})
+    EXPECT_NE(text_saying(picture, words), nullptr) << words;
+  const Line* curve = curve_named(picture, "one");
+  ASSERT_NE(curve, nullptr);
+  ASSERT_EQ(curve->points.size(), 3u);
+  const double bottom = curve->points[0].y;
+  const double top = curve->points[2].y;
+  for (int value = 0; value <= 100; value += 20) {
+    const Text* tick = text_saying(picture, std::to_string(value));
+    ASSERT_NE(tick, nullptr) << value;
+    const double y = bottom + (top - bottom) * value / 100;
+    EXPECT_NEAR(tick->at.y, y + 4, 1e-6) << value;
+    EXPECT_LT(tick->at.x, curve->points[0].x) << "beside the curves";
+    bool drawn = false;
+    for (const Line& line : picture.lines)
+      drawn |= line.style == (value == 0 ? "axis" : "grid") && line.points[0].y == line.points[1].y &&
+               std::abs(line.points[0].y - y) < 1e-6;
+    EXPECT_TRUE(drawn) << value;
+  }
+  for (int i = 0; i <= 8; ++i) {
+    const Text* tick = text_saying(picture, std::to_string(1 << i) + "B");
+    ASSERT_NE(tick, nullptr) << i;
+    EXPECT_NEAR(tick->at.x, curve->points[0].x + (curve->points[2].x - curve->points[0].x) * i / 8, 1e-6);
+    EXPECT_GT(tick->at.y, bottom);
+  }
+}
+
 // From microseconds' worth of bytes to gigabytes bandwidth spans decades: drawn as it is, the left half would be a
 // line.
 TEST(Plot, DecadesOfBandwidthAreDrawnByTheirLogarithms) {

@@ -99,7 +99,7 @@ Picture bars(const Bars& bars) {
   picture.caption = bars.caption;
   picture.description = bars.title;
   double most = 0;
-  for (const Stack& stack : bars.stacks) {
+  for (const StackedBar& stack : bars.stacks) {
     double sum = 0;
     for (const double part : stack.parts) sum += std::max(0.0, part);
     most = std::max(most, sum);
@@ -107,7 +107,7 @@ Picture bars(const Bars& bars) {
   most = round_up(most);
   add_axis(most, kRow * static_cast<double>(bars.stacks.size()), bars.unit, picture);
   for (std::size_t row = 0; row < bars.stacks.size(); ++row) {
-    const Stack& stack = bars.stacks[row];
+    const StackedBar& stack = bars.stacks[row];
     const auto y = static_cast<double>(row);
     picture.texts.push_back({{-8, y * kRow + kBar - 5}, stack.name, "aside", Anchor::end});
     double from = 0;

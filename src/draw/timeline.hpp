@@ -33,7 +33,7 @@ struct Timeline {
 // Neighbours of one colour that are too narrow to be told apart are drawn as one.
 Picture timeline(const Timeline& timeline);
 
-struct Stack {
+struct StackedBar {
   std::string name;
   std::vector<double> parts;  // as `hues`
 };
@@ -43,7 +43,7 @@ struct Bars {
   std::vector<std::string> caption;
   std::string unit;
   std::vector<Hue> hues;
-  std::vector<Stack> stacks;
+  std::vector<StackedBar> stacks;
 };
 
 Picture bars(const Bars& bars);

@@ -57,7 +57,7 @@ Scenario draw(Protocol transport, std::uint64_t seed) {
   srd.bad_marks = 1 + random.below(6);
   srd.window = random.below(3) == 0 ? 1 + random.below(255) : 0;
   srd.increase = 1 + random.below(8);
-  srd.packet_time = 50'000 + random.below(400'000);
+  srd.packet_time = Duration(50'000 + random.below(400'000));
   if (random.below(2) == 0) srd.first_sequence = 0u - random.below(400);
   srd.generation = static_cast<std::uint16_t>(random.below(2) == 0 ? 1 : 0xFFFA + random.below(6));
 
@@ -73,7 +73,7 @@ Scenario draw(Protocol transport, std::uint64_t seed) {
   s.clogs = sometimes(3, 3);
   s.partitions = sometimes(3, 3);
   s.restarts = sometimes(3, 4);
-  srd.base_rtt = 2 * (s.delay + s.spread + srd.packet_time);
+  srd.base_rtt = Duration(2 * (s.delay + s.spread + srd.packet_time.count()));
 
   s.operations = 1 + random.below(24);
   s.longest = random.below(3) == 0 ? 1 + random.below(4) : 1 + random.below(300);
@@ -83,15 +83,16 @@ Scenario draw(Protocol transport, std::uint64_t seed) {
   const bool scarce = !s.hostile && random.below(4) == 0;
   if (scarce) srd.receive_messages = 1 + random.below(6);
   if (random.below(4) == 0) srd.reads = 1 + random.below(4);
-  srd.give_up = scarce || random.below(3) == 0 ? Instant{2 + random.below(8)} * 1000 * kMicrosecond : 5 * kSecond;
+  srd.give_up =
+      Duration(scarce || random.below(3) == 0 ? Instant{2 + random.below(8)} * 1000 * kMicrosecond : 5 * kSecond);
 
   srd.drops = random.below(2) == 0;
 
   s.payload = srd.payload;
-  s.packet_time = srd.packet_time;
-  s.give_up = srd.give_up;
+  s.packet_time = srd.packet_time.count();
+  s.give_up = srd.give_up.count();
   s.first_sequence = srd.first_sequence;
-  s.base_rtt = srd.base_rtt;
+  s.base_rtt = srd.base_rtt.count();
   s.tcp_over_srd = srd;
   s.codec = s.codec && transport::describe(transport).encoded;
   transport::Transports::with(transport, [&]<class Each>() { draw_own<Each>(s, seed); });

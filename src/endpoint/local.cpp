@@ -34,7 +34,7 @@ struct Local::Record {
 
 namespace {
 
-constexpr std::uint32_t kMagic = 0x77666c31;   // of a greeting, with its version
+constexpr std::uint32_t kMagic = 0x77666c32;   // of a greeting, with its version
 constexpr std::uint64_t kCopied = 8192;        // bytes of payload that go through the ring by themselves
 constexpr std::uint64_t kPart = 32768;         // of a part, at most
 static_assert(kPart + 1024 < kRingBytes / 2);  // so that who waits for room leaves more than half unread
@@ -358,15 +358,18 @@ bool Local::take(In& in) {
     const std::size_t available = in.ring.available();
     if (available == 0) break;
     taken = true;
-    // Whoever found no room for the longest record left more than that unread.
-    in.awaited = in.awaited || available > kRingBytes / 2;
-    if (in.ring.broken() || !take_one(in, available)) {
+    if (!take_one(in, available)) {
       failed_.push_back(in.peer);
       return true;
     }
   }
   if (in.ring.broken()) failed_.push_back(in.peer);
-  if (taken && std::exchange(in.awaited, false)) ring_bell(in.ring.head().writer_sleeps, in.socket.get());
+  // Whoever found no room for the longest record left more than half of the ring unread: at a quarter is soon enough.
+  if (taken && (in.awaited || in.ring.place() - in.looked_after >= kRingBytes / 4)) {
+    in.awaited = false;
+    in.looked_after = in.ring.place();
+    ring_bell(in.ring.head().writer_sleeps, in.socket.get());
+  }
   return taken;
 }
 
@@ -390,7 +393,7 @@ bool Local::take_one(In& in, std::size_t available) {
       if (in.open || record.bytes > left || padded(record.bytes) > left || !begin(in, record, envelope)) return false;
       const std::uint64_t bytes = std::min(record.bytes, in.sink.room);
       if (bytes > 0) std::memcpy(in.bytes, from, bytes);
-      in.ring.consume(size + padded(record.bytes));
+      in.ring.consume();
       finish(in);
       return true;
     }
@@ -411,14 +414,14 @@ bool Local::take_one(In& in, std::size_t available) {
       }
       ++counters_.direct;
       in.awaited = true;
-      in.ring.consume(size + sizeof address);
+      in.ring.consume();
       finish(in);
       return true;
     }
     case Record::Kind::begins:
       if (in.open || record.bytes == 0 || !begin(in, record, envelope)) return false;
       in.open = true;
-      in.ring.consume(size);
+      in.ring.consume();
       return true;
     case Record::Kind::part: {
       if (!in.open || record.bytes > kPart || record.bytes == 0 || padded(record.bytes) > left ||
@@ -426,7 +429,7 @@ bool Local::take_one(In& in, std::size_t available) {
         return false;
       if (in.done < in.sink.room) std::memcpy(in.bytes + in.done, from, std::min(record.bytes, in.sink.room - in.done));
       in.done += record.bytes;
-      in.ring.consume(size + padded(record.bytes));
+      in.ring.consume();
       if (in.done == in.size) {
         in.open = false;
         finish(in);

@@ -108,8 +108,9 @@ class Local {
     std::uint32_t peer = transport::kNone;  // until it has said who it is
     pid_t process = 0;
     bool direct = false;
-    bool ended = false;    // the other end is closed; what is in the ring still counts
-    bool awaited = false;  // the writer may sleep until something of the ring has been taken
+    bool ended = false;              // the other end is closed; what is in the ring still counts
+    bool awaited = false;            // the writer may sleep until something of the ring has been taken
+    std::uint64_t looked_after = 0;  // place in the ring where the writer was last rung for, were it asleep
     // A message that comes in parts.
     bool open = false;
     transport::rdm::Sink sink;

@@ -12,6 +12,11 @@ constexpr std::size_t kHead = 4096;
 constexpr std::size_t kFile = kHead + kRingBytes;
 constexpr std::size_t kMapped = kFile + kRingBytes;
 
+// A record with its word, up to where the next begins.
+constexpr std::size_t whole(std::size_t bytes) {
+  return (sizeof(std::uint64_t) + bytes + kRingLine - 1) & ~(kRingLine - 1);
+}
+
 }  // namespace
 
 int make_ring_memory() {
@@ -46,13 +51,16 @@ Ring::~Ring() {
 }
 
 std::byte* Ring::room(std::size_t bytes) {
-  if (kRingBytes - (place_ - seen_) < bytes && kRingBytes - (place_ - consumed()) < bytes) return nullptr;
-  return broken_ ? nullptr : data() + (place_ & (kRingBytes - 1));
+  const std::size_t needed = whole(bytes) + kRingLine;
+  if (kRingBytes - (place_ - seen_) < needed && kRingBytes - (place_ - consumed()) < needed) return nullptr;
+  return broken_ ? nullptr : at(place_) + sizeof(std::uint64_t);
 }
 
 void Ring::produce(std::size_t bytes) {
-  place_ += bytes;
-  head().produced.store(place_, std::memory_order_release);
+  const std::uint64_t next = place_ + whole(bytes);
+  word(next).store(0, std::memory_order_relaxed);
+  word(place_).store(bytes, std::memory_order_release);
+  place_ = next;
 }
 
 std::uint64_t Ring::consumed() {
@@ -65,16 +73,13 @@ std::uint64_t Ring::consumed() {
 }
 
 std::size_t Ring::available() {
-  const std::uint64_t said = head().produced.load(std::memory_order_acquire);
-  if (said < seen_ || said - place_ > kRingBytes)
-    broken_ = true;
-  else
-    seen_ = said;
-  return broken_ ? 0 : static_cast<std::size_t>(seen_ - place_);
+  const std::uint64_t said = word(place_).load(std::memory_order_acquire);
+  if (said > kMostRecord) broken_ = true;
+  return seen_ = broken_ ? 0 : said;
 }
 
-void Ring::consume(std::size_t bytes) {
-  place_ += bytes;
+void Ring::consume() {
+  place_ += whole(seen_);
   head().consumed.store(place_, std::memory_order_release);
 }
 

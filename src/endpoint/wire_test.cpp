@@ -86,6 +86,30 @@ TEST(Wire, WithoutSharedMemoryPeersOfOneHostUseUdp) {
   EXPECT_EQ(pair.a->shared_counters().bytes_out, 0u);
 }
 
+// Sockets are looked at seldom while memory is all that is used, and yet soon enough for who comes by them.
+TEST(Wire, WhoShareMemoryHearOthersByUdp) {
+  Pair pair;
+  exchange(pair, 8);
+  const transport::Instant silent = net::Node::now() + 5 * net::kMillisecond;
+  pair.until([&] { return net::Node::now() > silent; });
+  EXPECT_EQ(pair.b->node().counters().datagrams_in, 0u);
+  const auto stranger = open_wire(Sharing::none);
+  const std::uint32_t to_b = stranger->peer_at(pair.b->address());
+  for (int i = 0; i < 3; ++i) {
+    char byte = 0;
+    pair.b->rdm().receive({.tagged = true, .tag = 6, .to = place_of(&byte), .bytes = 1, .context = 1});
+    ASSERT_TRUE(stranger->rdm().send(
+        {.peer = to_b, .tagged = true, .tag = 6, .from = place_of("x"), .bytes = 1, .inject = true, .quiet = true}));
+    ASSERT_TRUE(pair.until([&] {
+      stranger->progress();
+      return byte == 'x';
+    })) << i;
+    pair.b->rdm().completions().clear();
+    exchange(pair, 100);  // and memory is heard beside it
+  }
+  EXPECT_GT(pair.b->node().counters().datagrams_in, 0u);
+}
+
 TEST(Wire, ManyMessagesThatFillTheRingArriveInOrder) {
   Pair pair;
   constexpr std::uint64_t kMessages = 3000;

@@ -68,7 +68,8 @@ void check_transport(Design& design, const Traffic& traffic, const Experiment& e
   const model::Cluster& cluster = design.cluster();
   const model::SwitchingSpec& switching = cluster.file.switching;
   for (const Carried& each : carried(design, traffic))
-    if (!description_of(each.transport).verbs.has(op_of(each.verb)))
+    if (!description_of(each.transport).verbs.has(op_of(each.verb)) ||
+        (each.verb == model::Verb::tagged && each.transport != model::TransportKind::srd))
       diagnostics.add(Error::not_simulated, each.places.of("verb"),
                       fmt::format("{} has no {}", enum_name(each.transport), enum_name(each.verb)),
                       "transport srd, or verb send");
@@ -118,6 +119,14 @@ std::pair<std::string, std::string> remedy(sim::ExactProblem::Kind problem, cons
 }
 
 void check_buffers(Design& design, const sim::PacketSim& engine) {
+  const auto& groups = design.cluster().groups;
+  const auto costly =
+      std::find_if(groups.begin(), groups.end(), [](const model::Group& each) { return each.spec.host; });
+  if (engine.config().exact.on && costly != groups.end())
+    design.diagnostics().add(Error::contradiction,
+                             design.place("servers", "host", static_cast<std::size_t>(costly - groups.begin())),
+                             "a host whose transport is a program has computed ports",
+                             "switching without flow_control, services and ports: exact");
   const sim::ExactProblem problem = engine.exact_problem();
   if (problem.kind == sim::ExactProblem::Kind::none) return;
   const auto [key, help] = remedy(problem.kind, engine.config().exact, design.cluster().file.switching);
@@ -257,8 +266,11 @@ void check_fidelities(Design& design, const Traffic& traffic, const Experiment& 
     if (any_transport(design, traffic, [](const transport::Description& each) { return !each.delivers; }))
       diagnostics.add(Error::not_simulated, {}, "raw messages are packets that nobody slows down", "--fidelity packet");
     for (const Carried& each : carried(design, traffic))
-      if (each.verb == model::Verb::read)
-        diagnostics.add(Error::not_simulated, {}, "reads are simulated packet by packet only", "--fidelity packet");
+      if (each.verb == model::Verb::read || each.verb == model::Verb::tagged)
+        diagnostics.add(Error::not_simulated, {},
+                        fmt::format("{} simulated packet by packet only",
+                                    each.verb == model::Verb::read ? "reads are" : "messages with tags are"),
+                        "--fidelity packet");
   }
   if (!wants(Fidelity::flow)) return;
   check_even_shares(design, traffic);

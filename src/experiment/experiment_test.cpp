@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "experiment/headroom.hpp"
+#include "experiment/testing_design.hpp"
 #include "experiment/warnings.hpp"
 
 namespace weft::experiment {
@@ -16,14 +17,7 @@ fabric: {kind: single-chassis, switch: {kind: quantum-2, ports: 4096, rate: 800G
 transport: {kind: srd}
 )";
 
-std::unique_ptr<Design> design_of(const std::string& text = kCluster) {
-  spec::Diagnostics diagnostics;
-  auto catalog = std::make_shared<const model::Catalog>(model::Catalog::embedded(diagnostics));
-  const std::uint32_t source = diagnostics.sources().add("test.weft.yaml", text);
-  auto design = Design::read(source, "test", {}, catalog, diagnostics);
-  EXPECT_NE(design, nullptr) << spec::render_text(diagnostics, false);
-  return design;
-}
+std::unique_ptr<Design> design_of(const std::string& text = kCluster) { return testing::design_from(text); }
 
 Experiment flows(Design& design, const std::string& text) {
   const model::TrafficRun run = model::read_traffic(text, design.catalog(), design.diagnostics());
@@ -52,7 +46,7 @@ TEST(Experiment, FlowsRunAtEveryFidelity) {
     const Outcome outcome = run(*design, experiment, {});
     EXPECT_EQ(outcome.stopped_by, "");
     EXPECT_EQ(outcome.result.flows.size(), 16u) << name(each);
-    EXPECT_EQ(outcome.result.executor, name(each));
+    EXPECT_EQ(outcome.result.fidelity, each);
   }
 }
 
@@ -69,6 +63,45 @@ TEST(Experiment, RowsOfACollectiveComeAsTheyAreDone) {
   ASSERT_EQ(outcome.rows[0].size(), 2u);
   EXPECT_EQ(heard, (std::vector<std::uint64_t>{1 << 20, 1 << 24}));
   EXPECT_LT(outcome.rows[0][0].time.count(), outcome.rows[0][1].time.count());
+}
+
+// All-reduces of these GPUs at the same time; how long each takes, in microseconds.
+std::vector<double> at_once(Design& design, const std::vector<std::pair<std::string, std::int64_t>>& jobs) {
+  Collectives work;
+  for (const auto& [on, bytes] : jobs)
+    work.jobs.push_back({.sizes = {Bytes(bytes)}, .stack = "ib", .on = on, .alongside = !work.jobs.empty()});
+  Experiment made;
+  made.fidelity = Fidelity::message;
+  made.workload = std::make_shared<const Workload>(std::move(work));
+  check(design, made);
+  EXPECT_FALSE(design.diagnostics().has_errors()) << spec::render_text(design.diagnostics(), false);
+  const Outcome outcome = run(design, made, {});
+  std::vector<double> times;
+  for (const auto& rows : outcome.rows) times.push_back(static_cast<double>(rows.at(0).time.count()) / 1e6);
+  return times;
+}
+
+// Jobs know of each other by the links that they have in common, and of nothing else.
+TEST(Experiment, JobsAtOnceShareWhatTheyHaveInCommon) {
+  const auto design = design_of(
+      "version: 1\nservers: {kind: acp-h100-2nic, count: 4}\nfabric: {kind: rail-optimized, scalable_unit: 4, "
+      "spines: 4}\n");
+  constexpr std::int64_t kLarge = 256 << 20;
+  const auto alone = [&](const std::string& on, std::int64_t bytes) { return at_once(*design, {{on, bytes}}).at(0); };
+  const std::string servers01 = "0..15/4", servers23 = "16..31/4";
+  const auto apart = at_once(*design, {{servers01, kLarge}, {servers23, kLarge / 2}});
+  EXPECT_DOUBLE_EQ(apart.at(0), alone(servers01, kLarge)) << "other servers, other links";
+  EXPECT_DOUBLE_EQ(apart.at(1), alone(servers23, kLarge / 2));
+  // Of three that use the same NICs each has a third.
+  const std::string each[] = {"0..31/4", "1..31/4", "2..31/4"};
+  const auto three = at_once(*design, {{each[0], kLarge}, {each[0], kLarge}, {each[0], kLarge}});
+  for (const double time : three) EXPECT_NEAR(time / alone(each[0], kLarge), 3, 0.3);
+  // Who is done first leaves the rest to the others: none takes longer than all of them one after the other.
+  const auto two = at_once(*design, {{each[0], kLarge}, {each[0], kLarge / 8}});
+  const double large = alone(each[0], kLarge), small = alone(each[0], kLarge / 8);
+  EXPECT_GT(two.at(0), 1.05 * large);
+  EXPECT_LE(two.at(0), 1.02 * (large + small));
+  EXPECT_NEAR(two.at(1) / small, 2, 0.3);
 }
 
 TEST(Experiment, AnObserverStopsIt) {
@@ -207,7 +240,7 @@ TEST(Experiment, ARowSaysWhatWasAskedFor) {
   const auto head = [](const schedule::CollectiveRow& row) {
     return fmt::format("{} {} of {} on {}, root {}, x {}/{}{}{}, {} by {}", row.operation, row.bytes, row.ranks,
                        row.nodes, row.root, row.bus_over, row.bus_under, row.parts ? ", parts" : "",
-                       row.reduces ? ", reduces" : "", row.stack, row.executor);
+                       row.reduces ? ", reduces" : "", row.stack, name(row.fidelity));
   };
   EXPECT_EQ(head(row_of(Operation::all_reduce)),
             "all_reduce 1048576 of 32 on 4, root -1, x 62/32, reduces, ib by message");
@@ -255,6 +288,64 @@ TEST(Headroom, IsCountedCableByCable) {
   ASSERT_EQ(all[1].ports.size(), 1u);
   EXPECT_EQ(all[1].ports[0].ports, 32) << "two of each of 16 leaves";
   EXPECT_EQ(all[1].ports[0].cable, metres(30));
+}
+
+// A flow between two servers whose transport is a program.
+std::string programs(const std::string& host, const std::string& switching = "full: drop, classes: one") {
+  return fmt::format(
+      "version: 1\nservers: {{kind: hgx-h100, count: 4, nics: 1{}}}\nfabric: {{kind: single-chassis}}\n"
+      "switching: {{{}}}\ntransport: {{kind: srd}}\n",
+      host, switching);
+}
+constexpr const char* kHost = ", host: {call: 2us, packet: 300ns}";
+constexpr const char* kOneFlow = "x,pattern=one,size=4MB,nodes=32";
+
+Duration time_of_one_flow(const std::string& cluster, std::vector<model::FaultSpec> faults = {}) {
+  const auto design = design_of(cluster);
+  Experiment experiment = flows(*design, kOneFlow);
+  experiment.faults = std::move(faults);
+  check(*design, experiment, {Fidelity::packet});
+  EXPECT_FALSE(design->diagnostics().has_errors()) << spec::render_text(design->diagnostics(), false);
+  return run(*design, experiment, {}).result.end;
+}
+
+TEST(Programs, CostTheirHostsAndStandStill) {
+  const Duration paid = time_of_one_flow(programs(kHost));
+  const Duration nic = time_of_one_flow(programs(""));
+  EXPECT_GT(paid, nic + nic);
+  model::FaultSpec pause;
+  pause.part = "s3/nic0";
+  pause.kind = model::FaultKind::host_pause;
+  pause.at = microseconds(100);
+  pause.lasts = microseconds(5000);
+  const Duration held_up = time_of_one_flow(programs(kHost), {pause});
+  EXPECT_GT(held_up, microseconds(5100));
+  EXPECT_LT(held_up, microseconds(5100) + paid);
+}
+
+TEST(Programs, AreOfPacketsAndComputedPorts) {
+  const auto design = design_of(programs(kHost));
+  const Experiment experiment = flows(*design, kOneFlow);
+  EXPECT_TRUE(warnings_of(*design, experiment, {Fidelity::packet}).empty());
+  const auto warned = warnings_of(*design, experiment, {Fidelity::packet, Fidelity::flow});
+  ASSERT_EQ(warned.size(), 1u);
+  EXPECT_EQ(warned[0].error, spec::Error::packets_only);
+
+  const auto exact = design_of(programs(kHost, "ports: exact"));
+  check(*exact, flows(*exact, kOneFlow), {Fidelity::packet});
+  EXPECT_NE(spec::render_text(exact->diagnostics(), false).find("computed ports"), std::string::npos);
+
+  for (const Fidelity fidelity : {Fidelity::flow, Fidelity::message}) {
+    Experiment paused = flows(*design, kOneFlow);
+    paused.fidelity = fidelity;
+    model::FaultSpec& jump = paused.faults.emplace_back();
+    jump.part = "s3/nic0";
+    jump.kind = model::FaultKind::clock_jump;
+    jump.lasts = microseconds(1);
+    const auto fresh = design_of(programs(kHost));
+    check(*fresh, paused, {fidelity});
+    EXPECT_TRUE(fresh->diagnostics().has_errors());
+  }
 }
 
 }  // namespace

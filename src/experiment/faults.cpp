@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "base/text.hpp"
 #include "experiment/links.hpp"
@@ -14,12 +15,19 @@ namespace {
 using sim::Condition;
 using spec::Error;
 
-// What a link does; a slow receiver does nothing to its own.
+bool is_of_host(model::FaultKind kind) {
+  using enum model::FaultKind;
+  return kind == slow_receiver || kind == host_pause || kind == clock_jump;
+}
+
+// What a link does; what is of a host does nothing to its link.
 Condition::Kind condition_kind(model::FaultKind kind) {
   switch (kind) {
     case model::FaultKind::down:
     case model::FaultKind::flapping:
     case model::FaultKind::slow_receiver:
+    case model::FaultKind::host_pause:
+    case model::FaultKind::clock_jump:
       return Condition::Kind::down;
     case model::FaultKind::blackhole:
       return Condition::Kind::blackhole;
@@ -54,6 +62,9 @@ std::optional<Condition> condition_of(const model::FaultSpec& fault, const spec:
     refuse(fmt::format("a fault of '{}' that is {} {} 'every'", fault.part, enum_name(fault.kind),
                        flaps ? "needs" : "has no"),
            flaps ? "for example every: 200us" : "every is for flapping");
+  if ((fault.kind == host_pause || fault.kind == clock_jump) && !fault.lasts)
+    refuse(fmt::format("a fault of '{}' that is {} needs 'for'", fault.part, enum_name(fault.kind)),
+           "for example for: 10ms");
   if (flaps && (!fault.lasts || (fault.every && *fault.lasts >= *fault.every)))
     refuse(fmt::format("'{}' flaps, but is never up again", fault.part), "a 'for' that is shorter than 'every'");
   if (diagnostics.has_errors()) return std::nullopt;
@@ -64,22 +75,34 @@ std::optional<Condition> condition_of(const model::FaultSpec& fault, const spec:
 }
 
 // The hosts at the ends of these links.
-void slow_down(const model::FaultSpec& fault, const std::vector<NamedLink>& links, const FaultTaker& taker,
-               spec::Diagnostics& diagnostics) {
+void add_to_hosts(const model::FaultSpec& fault, const std::vector<NamedLink>& links, const FaultTaker& taker,
+                  spec::Diagnostics& diagnostics) {
   const auto refuse = [&](std::string what, std::string help) {
     diagnostics.add(Error::contradiction, {}, std::move(what), std::move(help));
   };
-  if (fault.at.count() > 0 || fault.lasts)
+  const bool slow = fault.kind == model::FaultKind::slow_receiver;
+  if (slow && (fault.at.count() > 0 || fault.lasts))
     return refuse("a receiver is slow during the whole run", "no 'at' and no 'for'");
   bool found = false;
   for (const NamedLink& link : links) {
     if (!taker.layout.is_endpoint_port(link.port)) continue;
-    if (!taker.slow_receiver(taker.layout.endpoint_of_port(link.port),
-                             static_cast<std::uint32_t>(fault.share->count())))
-      return refuse("a slow receiver needs packets and exact ports", "--fidelity packet --set switching.ports=exact");
+    const std::uint32_t endpoint = taker.layout.endpoint_of_port(link.port);
     found = true;
+    if (slow) {
+      if (!taker.slow_receiver(endpoint, static_cast<std::uint32_t>(fault.share->count())))
+        return refuse("a slow receiver needs packets and exact ports", "--fidelity packet --set switching.ports=exact");
+      continue;
+    }
+    sim::Software* const program = taker.software(endpoint);
+    if (program == nullptr)
+      return refuse(fmt::format("a fault that is {} needs packets and computed ports", enum_name(fault.kind)),
+                    "--fidelity packet, and no switching.flow_control");
+    if (fault.kind == model::FaultKind::host_pause)
+      program->stand_still(fault.at.count(), (fault.at + *fault.lasts).count());
+    else
+      program->jump(fault.at.count(), fault.lasts->count());
   }
-  if (!found) refuse(fmt::format("'{}' is no host's link, and hosts receive", fault.part), "a NIC, such as s0/nic0");
+  if (!found) refuse(fmt::format("'{}' is no host's link", fault.part), "a NIC, such as s0/nic0");
 }
 
 }  // namespace
@@ -89,8 +112,8 @@ void add_faults(const std::vector<model::FaultSpec>& faults, const FaultTaker& t
     const auto condition = condition_of(fault, {}, diagnostics);
     const auto links = find_links(taker.layout, {fault.part}, {"a fault"}, diagnostics);
     if (!condition || links.empty()) return;  // complained about
-    if (fault.kind == model::FaultKind::slow_receiver) {
-      slow_down(fault, links, taker, diagnostics);
+    if (is_of_host(fault.kind)) {
+      add_to_hosts(fault, links, taker, diagnostics);
       continue;
     }
     const auto taken = [&](const NamedLink& link) { return taker.add(link.port, *condition); };
@@ -117,6 +140,43 @@ bool is_host_link(const fabric::Fabric& fabric, const std::string& part) {
   return !links.empty() && std::all_of(links.begin(), links.end(), [&](const NamedLink& link) {
     return layout.is_endpoint_port(link.port) || layout.is_host(layout.far(link.port).entity);
   });
+}
+
+std::optional<std::vector<std::uint32_t>> gpus_near(const fabric::Fabric& fabric,
+                                                    const std::vector<model::FaultSpec>& faults) {
+  const sim::Layout layout(fabric, {});
+  spec::Diagnostics nothing;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> cables;  // between switches
+  std::set<std::uint32_t> switches;
+  std::set<std::uint32_t> ends;
+  for (const model::FaultSpec& fault : faults)
+    for (const NamedLink& link : find_links(layout, {fault.part}, {"a fault"}, nothing)) {
+      const std::uint32_t back = layout.reverse(link.port);
+      if (layout.is_endpoint_port(link.port)) {
+        ends.insert(layout.endpoint_of_port(link.port));
+      } else if (layout.is_endpoint_port(back)) {
+        ends.insert(layout.endpoint_of_port(back));
+      } else {
+        cables.insert({layout.owner(link.port), layout.owner(back)});
+        switches.insert({layout.owner(link.port), layout.owner(back)});
+      }
+    }
+  std::set<std::uint32_t> leaves;
+  for (std::uint32_t end = 0; !switches.empty() && end < layout.endpoints(); ++end)
+    if (switches.contains(layout.leaf_of(end))) {
+      leaves.insert(layout.leaf_of(end));
+      ends.insert(end);
+    }
+  for (const auto& [one, other] : cables)
+    if (!leaves.contains(one) && !leaves.contains(other)) return std::nullopt;
+  std::set<std::uint32_t> gpus;
+  for (const std::uint32_t end : ends) {
+    const fabric::Node nic = fabric.describe(fabric.nic_of(end));
+    const model::Group& group = fabric.cluster().groups[nic.group];
+    const std::uint32_t first = group.first_gpu + (nic.server - group.first_server) * group.gpus();
+    for (std::uint32_t i = 0; i < group.gpus(); ++i) gpus.insert(first + i);
+  }
+  return std::vector<std::uint32_t>(gpus.begin(), gpus.end());
 }
 
 void check_faults(Design& design) {

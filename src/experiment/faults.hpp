@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "experiment/design.hpp"
 #include "sim/conditions.hpp"
 #include "sim/layout.hpp"
+#include "sim/packet/software.hpp"
 #include "workload/matrix.hpp"
 
 namespace weft::experiment {
@@ -19,8 +21,9 @@ struct FaultTaker {
   std::function<bool(std::uint32_t port, const sim::Condition& condition)> add;  // false: it cannot show such a fault
   std::function<void(std::uint32_t port)> remove_link;
   std::function<bool(std::uint32_t endpoint, std::uint32_t millionths)>
-      slow_receiver;    // of the line rate; false likewise
-  std::string why_not;  // it cannot, and what can
+      slow_receiver;                                               // of the line rate; false likewise
+  std::function<sim::Software*(std::uint32_t endpoint)> software;  // the program that is its transport; null likewise
+  std::string why_not;                                             // it cannot, and what can
   std::string instead;
 };
 
@@ -32,6 +35,11 @@ std::int64_t least_rate(const std::vector<model::FaultSpec>& faults);
 
 // Whether a part that a fault names is a NIC, or nothing but cables of NICs.
 bool is_host_link(const fabric::Fabric& fabric, const std::string& part);
+
+// GPUs of the servers whose cables, or whose leaf's, faults are of, each once. Nothing: some are higher up, where
+// everybody meets them.
+std::optional<std::vector<std::uint32_t>> gpus_near(const fabric::Fabric& fabric,
+                                                    const std::vector<model::FaultSpec>& faults);
 
 // Those of the file, before anything runs: parts that are not there, and keys that do not fit the kind.
 void check_faults(Design& design);

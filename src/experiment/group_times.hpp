@@ -15,6 +15,11 @@
 
 namespace weft::experiment {
 
+// Where there are faults, and more GPUs than can be looked at one by one: those near the faults, beside which the first
+// ones stand for all others. Nothing: there are no faults or fewer GPUs, or few cannot stand for all.
+std::optional<std::vector<std::uint32_t>> gpus_near_faults(const Design& design, const Experiment& experiment,
+                                                           const model::TrainingRun& run);
+
 // By where groups are.
 class TimedGroups {
  public:
@@ -26,7 +31,9 @@ class TimedGroups {
     Duration time;  // nothing: it never ends, or was stopped
   };
 
-  TimedGroups(const Design& design, const Experiment& experiment, const collective::Stack& stack, Watch& watch);
+  // Beside the groups of a job are those of the equal jobs that its `run` names.
+  TimedGroups(const Design& design, const Experiment& experiment, const model::TrainingRun& run,
+              const collective::Stack& stack, Watch& watch);
 
   const Known& time(const training::GroupPattern& pattern, collective::Operation operation, std::uint64_t bytes);
   // Whether the seed decides what groups share, at message level.
@@ -34,12 +41,20 @@ class TimedGroups {
 
  private:
   const std::vector<std::unique_ptr<collective::Team>>& teams_of(const training::GroupPattern& pattern);
+  // Those that stand for all: the first ones, and with faults all, or (of too many) those near a fault.
+  std::vector<std::int64_t> groups_of(const training::GroupPattern& pattern) const;
+  // GPUs of a group in one of the equal jobs that run at the same time.
+  std::vector<std::uint32_t> gpus_in(std::int64_t job, std::vector<std::uint32_t> ranks) const;
 
   const Design& design_;
   const Experiment& experiment_;
   const collective::Stack& stack_;
   Watch& watch_;
+  std::int64_t jobs_;
+  model::JobsBy jobs_by_;
+  std::int64_t gpus_;                    // of a job
   bool uneven_;                          // faults make groups differ
+  std::vector<std::uint32_t> near_;      // of too many to look at all groups: GPUs near faults
   std::optional<NetworkShares> shares_;  // message level
   std::map<training::GroupPattern, std::vector<std::unique_ptr<collective::Team>>> teams_;
   std::map<std::tuple<training::GroupPattern, collective::Operation, std::uint64_t>, Known> known_;

@@ -20,10 +20,13 @@ bool is_split(model::Balance balance, transport::Protocol protocol) {
 
 sim::SimConfig config_for(const model::Cluster& cluster, const Traffic& traffic, const Experiment& experiment) {
   sim::SimConfig config = packet_config(cluster, traffic.named());
-  if (traffic.named().empty() && !traffic.streams.empty()) config.verbs = {op_of(traffic.streams[0].run.verb)};
+  if (traffic.named().empty() && !traffic.streams.empty()) {
+    config.verbs = {op_of(traffic.streams[0].run.verb)};
+    config.tagged = {traffic.streams[0].run.verb == model::Verb::tagged};
+  }
   config.seed = experiment.seed;
   config.threads = experiment.threads;
-  config.sample = experiment.wanted.sample.count();
+  config.sample = experiment.wanted.sample;
   // Triggers act on other hosts without delay, which only a run in time order can keep exact.
   config.in_time_order = traffic.matrix && !traffic.matrix->triggers.empty();
   return config;
@@ -78,10 +81,14 @@ FaultTaker taker_of(sim::PacketSim& engine) {
     if (engine.config().exact.on) engine.slow_receiver(endpoint, millionths);
     return engine.config().exact.on;
   };
+  const auto software = [&engine](std::uint32_t endpoint) {
+    return engine.config().exact.on ? nullptr : &engine.software_of(endpoint);
+  };
   return {engine.layout(),
           add,
           [&engine](std::uint32_t port) { engine.remove_link(port); },
           slow,
+          software,
           "a scheduled fabric",
           "a fault of a host's link, or another flow_control"};
 }
@@ -94,8 +101,19 @@ FaultTaker taker_of(sim::FlowRoutes& routes) {
           add,
           [&routes](std::uint32_t port) { routes.remove_link(port); },
           [](std::uint32_t, std::uint32_t) { return false; },
+          [](std::uint32_t) { return nullptr; },
           "flows",
           "down or slow from the start and for good, or --fidelity packet"};
+}
+
+void set_up_hosts(const Design& design, sim::PacketSim& engine) {
+  for (std::uint32_t endpoint = 0; endpoint < engine.layout().endpoints(); ++endpoint) {
+    const fabric::Fabric& fabric = design.fabric();
+    const auto& host = design.cluster().groups[fabric.describe(fabric.nic_of(endpoint)).group].spec.host;
+    if (host)
+      engine.software_of(endpoint).set_costs(
+          {host->call.count(), host->packet.count(), host->train.count(), host->merged.count(), host->buffer.count()});
+  }
 }
 
 void set_up_faults(const Design& design, const Traffic& traffic, const Experiment& experiment, const FaultTaker& taker,
@@ -133,6 +151,7 @@ schedule::RunResult run_schedule(const Design& design, schedule::Schedule& sched
     result = sim::run_flows(work, routes, {experiment.wanted.links, keep_going, watch.horizon()});
   } else {
     sim::PacketSim engine(design.fabric(), config_for(design.cluster(), all, experiment));
+    set_up_hosts(design, engine);
     set_up_faults(design, all, experiment, taker_of(engine), nothing);
     engine.on_progress = keep_going;
     sim::PacketRun run(work, engine, has_hosts(design.cluster(), all), rates);

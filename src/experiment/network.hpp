@@ -20,7 +20,9 @@ bool has_hosts(const model::Cluster& cluster, const Traffic& traffic);
 std::vector<model::FaultSpec> all_faults(const Design& design, const Experiment& experiment);
 FaultTaker taker_of(sim::PacketSim& engine);
 FaultTaker taker_of(sim::FlowRoutes& routes);
-// Tells an executor of them; `diagnostics` hears what it cannot show.
+// What transports that are programs cost their hosts.
+void set_up_hosts(const Design& design, sim::PacketSim& engine);
+// Tells an executor of faults; `diagnostics` hears what it cannot show.
 void set_up_faults(const Design& design, const Traffic& traffic, const Experiment& experiment, const FaultTaker& taker,
                    spec::Diagnostics& diagnostics);
 

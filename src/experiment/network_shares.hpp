@@ -26,6 +26,7 @@ class NetworkShares final : public collective::NetworkLinks {
   std::span<const Part> between(std::uint32_t from_gpu, std::uint32_t to_gpu) override;
   Bandwidth rate(std::uint32_t link) const override { return rates_[link]; }
   std::optional<Place> place(std::uint32_t gpu) const override;
+  const sim::FlowRoutes& routes() const { return routes_; }  // whose links these are where switches hash
 
  private:
   enum class Bundle : std::uint8_t { out, in, leaf_up, leaf_down, pod_up, pod_down };

@@ -18,14 +18,15 @@ using spec::Error;
 using transport::PacketType;
 using transport::Protocol;
 
-constexpr Bytes kTopoBuffer(64 << 20);                // htsim's files say nothing of a switch's buffer
-constexpr std::int64_t kDeadlockCheck = 100'000'000;  // ps
-constexpr std::uint32_t kFirstService = 1;            // class 0 is for acknowledgements and trimmed headers
+constexpr Bytes kTopoBuffer(64 << 20);  // htsim's files say nothing of a switch's buffer
+constexpr Duration kDeadlockCheck = microseconds(100);
+constexpr std::uint32_t kFirstService = 1;  // class 0 is for acknowledgements and trimmed headers
 constexpr std::size_t kMostServices = sim::kMostClasses - kFirstService;
 constexpr std::int64_t kPicosecondsPerMetre = 5000;  // light in a cable
+constexpr std::int64_t kMostBurst = 64;              // of SRD
 
 std::uint32_t u32(std::int64_t n) { return static_cast<std::uint32_t>(n); }
-std::int64_t or_zero(const std::optional<Duration>& time) { return time.value_or(Duration(0)).count(); }
+Duration or_zero(const std::optional<Duration>& time) { return time.value_or(Duration(0)); }
 std::uint32_t percent(Share share) { return u32(share.count() / 10'000); }
 
 transport::SrdConfig srd_config(const model::TransportSpec& spec) {
@@ -44,7 +45,7 @@ transport::SrdConfig srd_config(const model::TransportSpec& spec) {
   srd.reorder = or_zero(spec.reorder);
   srd.rto = or_zero(spec.rto);
   srd.not_ready_wait = or_zero(spec.not_ready_wait);
-  srd.give_up = spec.give_up.count();
+  srd.give_up = spec.give_up;
   srd.receive_messages = u32(spec.receive_messages);
   srd.tell_writes = true;
   return srd;
@@ -92,9 +93,9 @@ transport::RoceConfig roce_config(const model::TransportSpec& spec) {
   roce.window = u32(own.window.value_or(0));
   roce.ack_timeout = or_zero(own.ack_timeout);
   roce.retries = u32(own.retries);
-  roce.cnp_interval = own.cnp_interval.count();
-  roce.alpha_timer = own.alpha_timer.count();
-  roce.increase_timer = own.increase_timer.count();
+  roce.cnp_interval = own.cnp_interval;
+  roce.alpha_timer = own.alpha_timer;
+  roce.increase_timer = own.increase_timer;
   roce.increase_bytes = static_cast<std::uint64_t>(own.increase_bytes.count());
   roce.fast_recovery = u32(own.fast_recovery);
   roce.additive_rate = static_cast<std::uint64_t>(own.additive_rate.value_or(Bandwidth(0)).count());
@@ -128,15 +129,15 @@ transport::TcpConfig tcp_config(const model::TransportSpec& spec) {
   tcp.connections = u32(own.connections);
   tcp.initial_window = u32(own.initial_window);
   tcp.receive_window = u32(own.receive_window.count());
-  tcp.rto_min = own.rto_min.count();
-  tcp.timer_least = own.timer_least.count();
-  tcp.delayed_ack = own.delayed_ack.count();
+  tcp.rto_min = own.rto_min;
+  tcp.timer_least = own.timer_least;
+  tcp.delayed_ack = own.delayed_ack;
   tcp.tail_probe = own.tail_probe;
   tcp.pacing = own.pacing;
   tcp.ecn = own.ecn;
   tcp.idle_restart = own.idle_restart;
   tcp.plb_rounds = u32(own.plb_rounds);
-  tcp.give_up = spec.give_up.count();
+  tcp.give_up = spec.give_up;
   return tcp;
 }
 
@@ -167,14 +168,14 @@ transport::UetConfig uet_config(const model::TransportSpec& spec, bool trimming)
   uet.proportional = u32(own.proportional);
   uet.fair = u32(own.fair);
   uet.rto = or_zero(own.rto);
-  uet.give_up = spec.give_up.count();
+  uet.give_up = spec.give_up;
   return uet;
 }
 
 // Who may go by another NIC need not wait as long as who would fail.
 void set_failover(sim::SimConfig& config, const model::TransportSpec& spec) {
-  config.give_up = spec.give_up.count();
-  config.failover = spec.failover.value_or(spec.give_up).count();
+  config.give_up = spec.give_up;
+  config.failover = spec.failover.value_or(spec.give_up);
   if (!spec.failover) return;
   config.stack.for_each([&](const transport::Description&, auto& own) {
     if constexpr (requires { own.give_up; }) own.give_up = config.failover;
@@ -222,8 +223,9 @@ sim::ExactConfig exact_config(const model::Cluster& cluster) {
       switching.buffer.value_or(cluster.file.fabric.kind == model::FabricKind::topo ? kTopoBuffer : Bytes(0)).count();
   exact.alpha = u32(switching.alpha.count() * 256 / 1'000'000);
   if (switching.headroom_for)
-    exact.headroom_latency = std::max<std::int64_t>(1, switching.headroom_for->count() * kPicosecondsPerMetre / 1000);
-  exact.reaction = switching.reaction.count();
+    exact.headroom_latency =
+        Duration(std::max<std::int64_t>(1, switching.headroom_for->count() * kPicosecondsPerMetre / 1000));
+  exact.reaction = switching.reaction;
   exact.nic_buffer = switching.nic_buffer.count();
   exact.watchdog = or_zero(switching.watchdog);
   return exact;
@@ -310,6 +312,7 @@ const transport::Description& description_of(model::TransportKind kind) {
 transport::Op op_of(model::Verb verb) {
   switch (verb) {
     case model::Verb::send:
+    case model::Verb::tagged:
       return transport::Op::send;
     case model::Verb::write:
       return transport::Op::write;
@@ -327,6 +330,10 @@ sim::SimConfig packet_config(const model::Cluster& cluster, std::span<const Traf
   config.protocol = description_of(transport.kind).protocol;
   config.stack.used = 0;
   config.stack.srd = srd_config(transport);
+  for (const model::Group& each : cluster.groups)  // who pays for each call sends trains
+    if (each.spec.host && transport.burst == 1)
+      config.stack.srd.burst =
+          u32(std::clamp<std::int64_t>(each.spec.host->train.count() / config.stack.srd.payload, 1, kMostBurst));
   config.stack.roce = roce_config(transport);
   if (carries_infiniband(transport, streams)) use_infiniband_headers(config.stack.roce);
   config.stack.tcp = tcp_config(transport);
@@ -336,6 +343,7 @@ sim::SimConfig packet_config(const model::Cluster& cluster, std::span<const Traf
   for (const TrafficStream& stream : streams)
     config.streams.push_back(description_of(stream.run.transport.value_or(transport.kind)).protocol);
   for (const TrafficStream& stream : streams) config.verbs.push_back(op_of(stream.run.verb));
+  for (const TrafficStream& stream : streams) config.tagged.push_back(stream.run.verb == model::Verb::tagged);
   for (const Protocol protocol : config.streams) config.stack.use(protocol);
   if (streams.empty()) config.stack.use(config.protocol);
   config.header = config.stack.shortest_header();
@@ -346,8 +354,8 @@ sim::SimConfig packet_config(const model::Cluster& cluster, std::span<const Traf
   config.mark_from = u32(switching.mark_from.count());
   config.mark_to = u32(switching.mark_to.count());
   config.mark_most = u32(switching.mark_most.count());
-  config.flowlet_gap = switching.flowlet_gap.count();
-  config.load_interval = switching.load_interval.count();
+  config.flowlet_gap = switching.flowlet_gap;
+  config.load_interval = switching.load_interval;
   config.pins = config.stack.roce.qps;
   config.fast_cnp = or_zero(transport.rocev2.fast_cnp);
   config.balance = transport.balance;

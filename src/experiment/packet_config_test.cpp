@@ -37,14 +37,14 @@ TEST(PacketConfig, SrdIsAsTheFileSays) {
   EXPECT_EQ(srd.ack_every, 9u);
   EXPECT_EQ(srd.bad_marks, 4u);
   EXPECT_EQ(srd.window, 33u);
-  EXPECT_EQ(srd.delay_target, 5'000'000);
+  EXPECT_EQ(srd.delay_target, microseconds(5));
   EXPECT_EQ(srd.increase, 6u);
   EXPECT_EQ(srd.trim_cut, 50u);
   EXPECT_EQ(srd.most_cut, 30u);
-  EXPECT_EQ(srd.reorder, 11'000'000);
-  EXPECT_EQ(srd.rto, 12'000'000);
-  EXPECT_EQ(srd.not_ready_wait, 13'000'000);
-  EXPECT_EQ(srd.give_up, 14'000'000'000);
+  EXPECT_EQ(srd.reorder, microseconds(11));
+  EXPECT_EQ(srd.rto, microseconds(12));
+  EXPECT_EQ(srd.not_ready_wait, microseconds(13));
+  EXPECT_EQ(srd.give_up, microseconds(14'000));
   EXPECT_EQ(srd.receive_messages, 15u);
   EXPECT_EQ(config_with({"transport.balance=ecmp"}).stack.srd.paths, 1u) << "switches do not look at the path";
 }
@@ -94,17 +94,17 @@ TEST(PacketConfig, RoceIsAsTheFileSays) {
   EXPECT_EQ(roce.recovery, transport::RoceConfig::Recovery::selective);
   EXPECT_EQ(roce.control, transport::RoceConfig::Control::none);
   EXPECT_EQ(roce.window, 44u);
-  EXPECT_EQ(roce.ack_timeout, 5'000'000);
+  EXPECT_EQ(roce.ack_timeout, microseconds(5));
   EXPECT_EQ(roce.retries, 6u);
-  EXPECT_EQ(roce.cnp_interval, 7'000'000);
-  EXPECT_EQ(roce.alpha_timer, 8'000'000);
-  EXPECT_EQ(roce.increase_timer, 9'000'000);
+  EXPECT_EQ(roce.cnp_interval, microseconds(7));
+  EXPECT_EQ(roce.alpha_timer, microseconds(8));
+  EXPECT_EQ(roce.increase_timer, microseconds(9));
   EXPECT_EQ(roce.increase_bytes, 10'000u);
   EXPECT_EQ(roce.fast_recovery, 4u);
   EXPECT_EQ(roce.additive_rate, 1'000'000'000u);
   EXPECT_EQ(roce.hyper_rate, 2'000'000'000u);
   EXPECT_EQ(roce.least_rate, 100'000'000u);
-  EXPECT_EQ(config.fast_cnp, 3'000'000);
+  EXPECT_EQ(config.fast_cnp, microseconds(3));
   EXPECT_EQ(config.balance, sim::Balance::ecmp);
 }
 
@@ -122,15 +122,15 @@ TEST(PacketConfig, TcpIsAsTheFileSays) {
   EXPECT_EQ(tcp.connections, 3u);
   EXPECT_EQ(tcp.initial_window, 11u);
   EXPECT_EQ(tcp.receive_window, 100'000u);
-  EXPECT_EQ(tcp.rto_min, 3'000'000'000);
-  EXPECT_EQ(tcp.timer_least, 2'000'000'000);
-  EXPECT_EQ(tcp.delayed_ack, 1'000'000'000);
+  EXPECT_EQ(tcp.rto_min, microseconds(3'000));
+  EXPECT_EQ(tcp.timer_least, microseconds(2'000));
+  EXPECT_EQ(tcp.delayed_ack, microseconds(1'000));
   EXPECT_FALSE(tcp.tail_probe);
   EXPECT_TRUE(tcp.pacing);
   EXPECT_TRUE(tcp.ecn);
   EXPECT_TRUE(tcp.idle_restart);
   EXPECT_EQ(tcp.plb_rounds, 4u);
-  EXPECT_EQ(tcp.give_up, 14'000'000'000);
+  EXPECT_EQ(tcp.give_up, microseconds(14'000));
 }
 
 TEST(PacketConfig, UetIsAsTheFileSays) {
@@ -146,20 +146,20 @@ TEST(PacketConfig, UetIsAsTheFileSays) {
   EXPECT_EQ(uet.ack_bytes, 9000u);
   EXPECT_EQ(uet.recycle, 5u);
   EXPECT_EQ(uet.most_window, 120u);
-  EXPECT_EQ(uet.target_delay, 4'000'000);
+  EXPECT_EQ(uet.target_delay, microseconds(4));
   EXPECT_EQ(uet.proportional, 6u);
   EXPECT_EQ(uet.fair, 11u);
-  EXPECT_EQ(uet.rto, 13'000'000);
-  EXPECT_EQ(uet.give_up, 14'000'000'000);
+  EXPECT_EQ(uet.rto, microseconds(13));
+  EXPECT_EQ(uet.give_up, microseconds(14'000));
 }
 
 TEST(PacketConfig, FailoverShortensThePatienceOfAll) {
   const sim::SimConfig config = config_with({"transport.give_up=14ms", "transport.failover=3ms"});
-  EXPECT_EQ(config.give_up, 14'000'000'000);
-  EXPECT_EQ(config.failover, 3'000'000'000);
+  EXPECT_EQ(config.give_up, microseconds(14'000));
+  EXPECT_EQ(config.failover, microseconds(3'000));
   EXPECT_EQ(config.stack.srd.give_up, config.failover);
   EXPECT_EQ(config.stack.tcp.give_up, config.failover);
-  EXPECT_EQ(config_with({"transport.give_up=14ms"}).failover, 14'000'000'000);
+  EXPECT_EQ(config_with({"transport.give_up=14ms"}).failover.count(), 14'000'000'000);
 }
 
 TEST(PacketConfig, SwitchesAreAsTheFileSays) {
@@ -173,8 +173,8 @@ TEST(PacketConfig, SwitchesAreAsTheFileSays) {
   EXPECT_EQ(config.mark_from, 100'000u);
   EXPECT_EQ(config.mark_to, 500'000u);
   EXPECT_EQ(config.mark_most, 200'000u);
-  EXPECT_EQ(config.flowlet_gap, 3'000'000);
-  EXPECT_EQ(config.load_interval, 4'000'000);
+  EXPECT_EQ(config.flowlet_gap, microseconds(3));
+  EXPECT_EQ(config.load_interval, microseconds(4));
   EXPECT_TRUE(config.trimming);
   EXPECT_EQ(config.balance, sim::Balance::flowlet);
   EXPECT_FALSE(config.exact.on);

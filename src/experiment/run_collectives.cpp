@@ -1,6 +1,7 @@
 #include "experiment/run_collectives.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "collective/validated.hpp"
 #include "experiment/network.hpp"
 #include "experiment/network_shares.hpp"
+#include "experiment/unknowns.hpp"
 #include "schedule/composed.hpp"
 #include "sim/run/lane_sim.hpp"
 
@@ -38,10 +40,7 @@ struct Listener {
 };
 
 // One group of one job, with what it is to do.
-struct CollectiveGroup {
-  const Team* team = nullptr;
-  PlanOptions plan;
-};
+using CollectiveGroup = Unknowns::Job;
 
 // What came of all groups at once, for one size.
 struct CollectiveTimes {
@@ -85,11 +84,6 @@ std::uint32_t channel_of(Algorithm algorithm, std::uint64_t tag) {
   return static_cast<std::uint32_t>(tree ? tag >> 32 : tag);
 }
 
-// Whether a link of the network is at work for most of the time that it takes.
-bool fills_network(const collective::Plan& plan, std::int64_t time) {
-  return plan.bound_by_network && 2 * plan.network_time.count() >= time;
-}
-
 CollectiveRow timed(const Team& team, const PlanOptions& plan, const KeepGoing& keep_going, const Listener& listener,
                     collective::Plan& planned) {
   const auto execute = [&](schedule::Schedule& work, const collective::Plan& made) -> collective::Ends {
@@ -106,7 +100,7 @@ CollectiveRow timed(const Team& team, const PlanOptions& plan, const KeepGoing& 
     }
     std::uint64_t messages = 0;
     for (const auto& program : made.different) messages += program->messages();
-    if (messages > kMostMessages) return {std::vector<std::int64_t>(made.ranks), 0, "messages"};
+    if (messages > kMostMessages) return {std::vector<Duration>(made.ranks), 0, "messages"};
     if (listener.begins) listener.begins();
     sim::LaneResult result = sim::run_lanes(work, config);
     return {std::move(result.ends), result.messages, result.run.stopped_by};
@@ -116,7 +110,6 @@ CollectiveRow timed(const Team& team, const PlanOptions& plan, const KeepGoing& 
   row.time = Duration(timing.stopped_by.empty() ? timing.time.count() : 0);
   row.messages = timing.messages;
   row.skipped_rounds = timing.skipped;
-  row.network_bound = fills_network(timing.plan, row.time.count());
   row.stood_for = timing.plan.stood_for;
   planned = std::move(timing.plan);
   return row;
@@ -197,10 +190,18 @@ CollectiveTimes by_messages(const Design& design, const std::vector<CollectiveGr
   return made;
 }
 
+// How long senders look for their rates: DCQCN cuts them until they fit, and goes half of the way back in every period.
+// Some times over, for others on the same link do so, too.
+Duration settling_time(const model::Cluster& cluster) {
+  constexpr std::int64_t kTimes = 4;
+  const model::RoceSpec& roce = cluster.file.transport.rocev2;
+  return has_dcqcn(cluster) ? roce.increase_timer * roce.fast_recovery * kTimes : Duration(0);
+}
+
 // Nothing of the run but its links.
 schedule::RunResult links_of(const schedule::RunResult& run) {
   schedule::RunResult made;
-  made.executor = run.executor;
+  made.fidelity = run.fidelity;
   made.end = run.end;
   made.links = run.links;
   return made;
@@ -211,8 +212,9 @@ CollectiveTimes by_links(const Design& design, const std::vector<CollectiveGroup
   const sim::HostRates rates = rates_of_kernels(groups[0].team->group(0));
   std::vector<collective::CarriedJob> jobs;
   for (const CollectiveGroup& each : groups) jobs.push_back({each.team, each.plan});
+  const collective::CarriedLimits limits{.messages = kMostCarried, .settles = settling_time(design.cluster())};
   const collective::CarriedResult result =
-      collective::carry(design.fabric(), jobs, {.messages = kMostCarried}, [&](schedule::Schedule& schedule) {
+      collective::carry(design.fabric(), jobs, limits, [&](schedule::Schedule& schedule) {
         schedule::RunResult made = run_schedule(design, schedule, beside, experiment, rates, watch);
         if (!watch.stopped_by().empty()) made.stopped_by = watch.stopped_by();
         return made;
@@ -224,7 +226,7 @@ CollectiveTimes by_links(const Design& design, const std::vector<CollectiveGroup
   for (std::size_t group = 0; group < groups.size(); ++group) {
     const collective::CarriedTime& job = result.jobs[group];
     CollectiveRow row = row_of(*groups[group].team, groups[group].plan, job.plan);
-    row.executor = name(experiment.fidelity);
+    row.fidelity = experiment.fidelity;
     if (beside != nullptr) row.beside = beside->name;
     row.time = job.time;
     row.messages = result.messages;
@@ -268,19 +270,16 @@ class CollectiveRuns {
     sides_ = sides_of(design, work, experiment.seed, nothing);
     out_.rows.resize(sides_.size());
     if (!crosses_network(sides_)) return;
-    const model::TransportSpec& transport = design.cluster().file.transport;
     const bool hashed = !flow_config(design.cluster(), work_and(nullptr), experiment).split;
-    if (hashed && transport.kind == model::TransportKind::rocev2 &&
-        transport.rocev2.control == model::RoceControl::dcqcn)
-      lost_to_collisions_ = "what DCQCN loses where hashed flows collide";
-    const fabric::Clos* tree = design.fabric().clos();
-    if (tree != nullptr && tree->shape().sites.size() > 1 && transport.kind == model::TransportKind::tcp)
-      held_back_ = "how long TCP's windows take to open between sites";
-    if (experiment.fidelity == Fidelity::packet) return;
-    const std::string no_shares = why_no_shares(design);
-    if (experiment.fidelity == Fidelity::message) not_known_ = no_shares;
-    if (no_shares.empty() && (experiment.fidelity == Fidelity::message || !lost_to_collisions_.empty()))
-      shares_.emplace(design, experiment);
+    const bool chains = std::any_of(work.jobs.begin(), work.jobs.end(), [](const CollectiveJob& job) {
+      return job.operation == Operation::broadcast || job.operation == Operation::reduce;
+    });
+    if (experiment.fidelity != Fidelity::packet) unknowns_.emplace(design, experiment);
+    const bool wanted =
+        (hashed && chains) || experiment.fidelity == Fidelity::message || (unknowns_ && unknowns_->wants_shares());
+    if (!wanted || !why_no_shares(design).empty()) return;
+    shares_.emplace(design, experiment);
+    if (unknowns_) unknowns_->take(*shares_);
   }
 
   Outcome run() {
@@ -348,12 +347,20 @@ class CollectiveRuns {
     out_.messages = std::move(times.messages);
     out_.more_messages = times.more_messages;
     out_.result = std::move(times.links);
-    if (experiment_.fidelity == Fidelity::flow && !lost_to_collisions_.empty())
-      for (std::size_t i = 0; i < groups.size(); ++i)
-        times.rows[i].network_bound =
-            !shares_ || fills_network(make_plan(*groups[i].team, groups[i].plan), times.rows[i].time.count());
+    if (experiment_.fidelity != Fidelity::message && shares_) keep_to_links(groups, times.rows);
+    if (unknowns_) unknowns_->add_to(times.rows, groups);
     take_rows(times.rows);
     return true;
+  }
+
+  // Of chains so few follow the first that two channels may never meet on a link that has to carry both: for as long as
+  // that takes each of many, as at message level (timing.cpp).
+  static void keep_to_links(const std::vector<CollectiveGroup>& groups, std::vector<CollectiveRow>& rows) {
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      if (!collective::overlaps_itself(groups[i].plan)) continue;
+      const collective::Plan plan = make_plan(*groups[i].team, groups[i].plan);
+      rows[i].time = std::max(rows[i].time, plan.launch + plan.network_time);
+    }
   }
 
   // Of each job the slowest group's.
@@ -364,13 +371,6 @@ class CollectiveRuns {
       CollectiveRow row =
           *std::max_element(at, end, [](const CollectiveRow& a, const CollectiveRow& b) { return a.time < b.time; });
       row.groups = static_cast<std::uint32_t>(sides_[job].teams.size());
-      const bool packets = row.executor == name(Fidelity::packet);
-      const auto say = [&](const std::string& what) {
-        if (!what.empty() && !packets) row.not_known += (row.not_known.empty() ? "" : "; ") + what;
-      };
-      say(not_known_);
-      if (row.network_bound) say(lost_to_collisions_);
-      say(held_back_);
       if (shares_ && shares_->is_drawn()) row.seed = experiment_.seed;
       const bool first = out_.rows[job].empty() || out_.rows[job].back().bytes != row.bytes;
       row.chosen_by = work_.choice.algorithms.empty() && first ? "auto" : "user";
@@ -387,9 +387,7 @@ class CollectiveRuns {
   Watch watch_;
   std::vector<CollectiveSide> sides_;
   std::optional<NetworkShares> shares_;  // message level; of flows, to know where they collide
-  std::string not_known_;                // of the network, there
-  std::string lost_to_collisions_;       // to all but packets
-  std::string held_back_;                // likewise
+  std::optional<Unknowns> unknowns_;     // of what they do not tell; packets know
   Outcome out_;
 };
 

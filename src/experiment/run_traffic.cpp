@@ -86,6 +86,7 @@ void run_as_packets(const Design& design, schedule::Schedule& schedule, const Tr
                     const Experiment& experiment, const sim::HostRates& rates, Watch& watch, Outcome& out) {
   sim::PacketSim engine(design.fabric(), config_for(design.cluster(), traffic, experiment));
   spec::Diagnostics nothing;  // the names were checked before
+  set_up_hosts(design, engine);
   set_up_faults(design, traffic, experiment, taker_of(engine), nothing);
   for (const NamedLink& link : find_links(engine.layout(), experiment.wanted.capture, {"--capture"}, nothing)) {
     engine.capture(link.port);

@@ -10,14 +10,13 @@
 #include "experiment/group_times.hpp"
 #include "experiment/network.hpp"
 #include "experiment/run_collectives.hpp"
+#include "experiment/unknowns.hpp"
 #include "fabric/summary.hpp"
 #include "model/placement.hpp"
 
 namespace weft::experiment {
 namespace {
 
-using model::Recompute;
-using model::Sharding;
 using model::TrainingRun;
 using spec::Error;
 
@@ -43,63 +42,37 @@ std::vector<training::SlowRank> slow_of(const TrainingRun& run, std::int64_t gpu
   return made;
 }
 
-training::Memory memory_of(const TrainingRun& run, const training::Layout& layout, const compute::Kernels& kernels) {
-  return training::most_memory(run, layout, training::Work(run, layout, kernels));
+// What a GPU has instead of an attention kernel that was not written for it; empty: it is. FlashAttention-3 is made of
+// Hopper's instructions (its README).
+std::string attention_instead(const TrainingRun& run, const model::GpuKind& gpu) {
+  if (run.attention != model::AttentionKind::flash3) return "";
+  const std::string_view generation = compute::generation_of(gpu.kind).name;
+  return generation == "Ampere" ? "flash2" : generation == "Blackwell" ? "cudnn" : "";
 }
 
-// Changes that are tried, cheapest first, until the job fits.
-std::string what_would_fit(const TrainingRun& run, std::int64_t gpus, std::int64_t domain,
-                           const compute::Kernels& kernels, Bytes memory) {
-  std::vector<std::pair<std::string, TrainingRun>> tried;
-  const auto attempt = [&](std::string text, auto change) {
-    TrainingRun other = run;
-    other.parallel.data.reset();
-    change(other);
-    tried.emplace_back(std::move(text), std::move(other));
-  };
-  if (run.sharding == Sharding::none)
-    attempt("sharding: zero1", [](TrainingRun& each) { each.sharding = Sharding::zero1; });
-  if (run.recompute != Recompute::full)
-    attempt("recompute: full", [](TrainingRun& each) {
-      each.recompute = Recompute::full;
-      each.recompute_modules.clear();
-    });
-  for (const std::int64_t tensor : {2, 4, 8})
-    if (tensor > run.parallel.tensor)
-      attempt(fmt::format("parallel.tensor: {}", tensor), [=](TrainingRun& each) { each.parallel.tensor = tensor; });
-  for (const std::int64_t pipeline : {2, 4, 8, 16, 32, 64})
-    if (pipeline > run.parallel.pipeline)
-      attempt(fmt::format("parallel.pipeline: {}", pipeline),
-              [=](TrainingRun& each) { each.parallel.pipeline = pipeline; });
-  if (run.sharding != Sharding::zero3)
-    attempt("sharding: zero3", [](TrainingRun& each) { each.sharding = Sharding::zero3; });
-  for (const std::int64_t pipeline : {2, 4, 8, 16, 32, 64})
-    attempt(fmt::format("parallel: {{tensor: 8, pipeline: {}}}, recompute: full", pipeline), [=](TrainingRun& each) {
-      each.parallel.tensor = 8;
-      each.parallel.pipeline = pipeline;
-      each.recompute = Recompute::full;
-      each.recompute_modules.clear();
-    });
-  for (const auto& [text, other] : tried) {
-    const auto layout = training::layout_of(other, gpus, domain);
-    if (layout && memory_of(other, *layout, kernels).total() <= memory) return text + " would fit";
-  }
-  return "more GPUs, or GPUs with more memory";
+// What a GPU has instead of a precision that it has not; empty: it has it. Scales of blocks came with 4 bits.
+std::string precision_instead(const TrainingRun& run, const model::GpuKind& gpu) {
+  using enum model::TrainingPrecision;
+  const bool blocks = run.precision == mxfp8 || run.precision == nvfp4;
+  if (blocks && !gpu.fp4_dense) return gpu.fp8_dense ? "fp8" : "bf16";
+  const bool bytes = run.precision == fp8 || run.precision == fp8_rowwise;
+  return bytes && !gpu.fp8_dense ? "bf16" : "";
 }
-
-std::string gigabytes(Bytes bytes) { return fmt::format("{:.1f} GB", static_cast<double>(bytes.count()) / 1e9); }
 
 }  // namespace
 
 std::vector<Training> training_of(const model::Cluster& cluster) {
   std::vector<Training> made;
-  for (const model::RunSpec& run : cluster.file.run)
-    if (run.training) made.push_back({*run.training});
+  for (const model::RunSpec& run : cluster.file.run) {
+    if (!run.training) continue;
+    made.push_back({*run.training});
+    if (std::string& name = made.back().run.model.kind; name.empty()) name = "own model";
+  }
   return made;
 }
 
 std::int64_t gpus_of(const model::Cluster& cluster, const TrainingRun& run) {
-  return run.gpus.value_or(static_cast<std::int64_t>(cluster.gpus));
+  return run.gpus.value_or(static_cast<std::int64_t>(cluster.gpus) / run.jobs);
 }
 
 std::int64_t domain_of(const model::Cluster& cluster) {
@@ -117,7 +90,7 @@ Bandwidth host_rate(const model::Cluster& cluster) {
 }
 
 const model::GpuKind* gpu_of(const model::Cluster& cluster, const TrainingRun& run) {
-  std::int64_t left = gpus_of(cluster, run);
+  std::int64_t left = run.jobs * gpus_of(cluster, run);
   const model::GpuKind& first = cluster.groups[0].spec.gpu;
   for (const model::Group& group : cluster.groups) {
     if (left <= 0) break;
@@ -133,6 +106,17 @@ void check_training(Design& design, const Training& work, const Experiment& expe
   const model::Cluster& cluster = design.cluster();
   const TrainingRun& run = work.run;
   const std::int64_t gpus = gpus_of(cluster, run);
+  if (const auto all = static_cast<std::int64_t>(cluster.gpus);
+      run.jobs > all || (run.jobs > 1 && run.jobs * gpus > all))
+    return diagnostics.add(Error::out_of_range, run.places.of("jobs"),
+                           fmt::format("{} jobs of {} GPUs, the cluster has {}", run.jobs,
+                                       grouped(std::max<std::int64_t>(1, gpus)), grouped(all)),
+                           run.jobs > all ? fmt::format("jobs: at most {}", all)
+                                          : fmt::format("jobs: {}, or gpus: at most {}", all / gpus, all / run.jobs));
+  if (run.jobs > 1 && run.jobs_by == model::JobsBy::domain && gpus % domain_of(cluster) != 0)
+    return diagnostics.add(Error::bad_layout, run.places.of("jobs_by"),
+                           fmt::format("{} GPUs are no whole scale-up domains of {}", gpus, domain_of(cluster)),
+                           "jobs_by: block");
   if (gpus > static_cast<std::int64_t>(cluster.gpus))
     return diagnostics.add(Error::out_of_range, run.places.of("gpus"),
                            fmt::format("{} GPUs, the cluster has {}", grouped(gpus), grouped(cluster.gpus)),
@@ -143,31 +127,47 @@ void check_training(Design& design, const Training& work, const Experiment& expe
                            "training needs GPUs of one kind whose compute rate, memory bandwidth and number of "
                            "multiprocessors are known",
                            "`weft catalog gpus`, or gpu: {fp16_dense, memory_bandwidth, multiprocessors}");
+  if (const std::string precision = precision_instead(run, *gpu); !precision.empty())
+    return diagnostics.add(Error::bad_layout, run.places.of("precision"),
+                           fmt::format("tensor cores of {} have no {}", gpu->kind, enum_name(run.precision)),
+                           "precision: " + precision);
+  if (const std::string kernel = attention_instead(run, *gpu); !kernel.empty())
+    return diagnostics.add(Error::bad_layout, run.places.of("attention"),
+                           fmt::format("flash3 is written for Hopper, and this is {}", gpu->kind),
+                           "attention: " + kernel);
   const auto layout = training::layout_of(run, gpus, domain_of(cluster));
   if (!layout)
     return diagnostics.add(Error::bad_layout, run.places.of(layout.error().key), layout.error().what,
                            layout.error().help);
   slow_of(run, gpus, diagnostics);
   if (gpus > 1) {
-    const Collectives all{{as_job(run, cluster)}, {}, {}};
+    Collectives all{{as_job(run, cluster)}, {}, {}};
+    // Groups are looked at, not all ranks as one: what is wrong with two domains is wrong with all.
+    const bool only_messages =
+        std::all_of(fidelities.begin(), fidelities.end(), [](Fidelity each) { return each == Fidelity::message; });
+    if (only_messages && gpus_near_faults(design, experiment, run))
+      all.jobs[0].gpus = static_cast<std::uint32_t>(2 * domain_of(cluster));
     check_collectives(design, all, experiment, fidelities);
   }
 }
 
-std::vector<spec::Diagnostic> training_warnings(const Design& design, const Training& work) {
-  const model::Cluster& cluster = design.cluster();
-  const TrainingRun& run = work.run;
-  const std::int64_t gpus = gpus_of(cluster, run);
-  const model::GpuKind& gpu = *gpu_of(cluster, run);
-  const compute::Kernels kernels(gpu);
-  const training::Memory memory = memory_of(run, *training::layout_of(run, gpus, domain_of(cluster)), kernels);
-  if (memory.total() <= gpu.memory) return {};
-  return {{Error::does_not_fit, run.places.whole,
-           fmt::format("a GPU needs {} and has {}: parameters {}, gradients {}, optimizer {}, activations {}",
-                       gigabytes(memory.total()), gigabytes(gpu.memory), gigabytes(memory.parameters),
-                       gigabytes(memory.gradients), gigabytes(memory.optimizer), gigabytes(memory.activations)),
-           what_would_fit(run, gpus, domain_of(cluster), kernels, gpu.memory)}};
+namespace {
+
+// The same step at message level, which costs next to nothing beside the others: what the levels differ by.
+std::optional<Duration> by_messages(const Design& design, const Training& work, const Experiment& experiment,
+                                    const training::Hardware& hardware, const collective::Stack& stack,
+                                    const std::vector<training::SlowRank>& slow, const training::Layout& layout,
+                                    Watch& watch) {
+  if (experiment.fidelity == Fidelity::message || !all_faults(design, experiment).empty()) return {};
+  Experiment other = experiment;
+  other.fidelity = Fidelity::message;
+  TimedGroups groups(design, other, work.run, stack, watch);
+  GroupTimes times(groups, layout);
+  const Duration time = training::time_step(work.run, layout, hardware, slow, times, false).time;
+  return times.stuck() ? std::nullopt : std::optional(time);
 }
+
+}  // namespace
 
 Outcome run_training(const Design& design, const Training& work, const Experiment& experiment,
                      const Observer& observer) {
@@ -181,12 +181,15 @@ Outcome run_training(const Design& design, const Training& work, const Experimen
   Outcome out;
   TrainingResult& result = out.training.emplace();
   result.model = run.model.kind;
-  result.executor = name(experiment.fidelity);
+  result.fidelity = experiment.fidelity;
   result.layout = *training::layout_of(run, gpus, domain_of(cluster));
-  TimedGroups groups(design, experiment, *stack_of(as_job(run, cluster), cluster, nothing), watch);
+  const collective::Stack& stack = *stack_of(as_job(run, cluster), cluster, nothing);
+  const training::Hardware hardware{kernels, *gpu.multiprocessors, host_rate(cluster)};
+  const std::vector<training::SlowRank> slow = slow_of(run, gpus, nothing);
+  TimedGroups groups(design, experiment, run, stack, watch);
   GroupTimes times(groups, result.layout);
-  result.step = training::time_step(run, result.layout, {kernels, *gpu.multiprocessors, host_rate(cluster)},
-                                    slow_of(run, gpus, nothing), times, experiment.wanted.messages > 0);
+  result.step = training::time_step(run, result.layout, hardware, slow, times, experiment.wanted.messages > 0);
+  result.by_messages = by_messages(design, work, experiment, hardware, stack, slow, result.layout, watch);
   result.exchanges = times.exchanges();
   result.memory = gpu.memory;
   result.peak_flops = static_cast<double>(kernels.peak(training::precision_of(run.precision)).count());
@@ -197,7 +200,9 @@ Outcome run_training(const Design& design, const Training& work, const Experimen
   result.joules_per_token = static_cast<double>(costs.power().count()) * 1e-3 * of_cluster / tokens;
   if (costs.price) result.dollars_per_million = static_cast<double>(costs.price->count()) / 3600 * of_cluster / tokens;
   result.drawn = groups.is_drawn();
-  if (experiment.fidelity != Fidelity::packet) result.not_known = why_no_shares(design);
+  const bool crosses = std::any_of(result.exchanges.begin(), result.exchanges.end(),
+                                   [](const TrainingExchange& each) { return each.nodes > 1; });
+  if (experiment.fidelity != Fidelity::packet && crosses) result.not_known = Unknowns(design, experiment).of_any();
   out.stuck = times.stuck() && watch.stopped_by().empty();
   out.stopped_by = watch.stopped_by();
   return out;

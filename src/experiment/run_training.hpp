@@ -7,8 +7,6 @@ namespace weft::experiment {
 
 void check_training(Design& design, const Training& work, const Experiment& experiment,
                     const std::vector<Fidelity>& fidelities);
-// Of a job that check_training() had nothing to say of: memory that a GPU has not.
-std::vector<spec::Diagnostic> training_warnings(const Design& design, const Training& work);
 Outcome run_training(const Design& design, const Training& work, const Experiment& experiment,
                      const Observer& observer);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/wide.hpp"
 #include "collective/constants.hpp"
@@ -24,12 +25,16 @@ std::vector<std::int64_t> powers_of_two(std::int64_t most) {
   return all;
 }
 
-// Stages that cut the layers as evenly as they can be cut.
+// Whether so many pieces have equally many layers, but for the first and the last one, which have one less where they
+// have the embedding and the output layer.
+bool is_even(std::int64_t layers, std::int64_t pieces) {
+  return layers % pieces == 0 || (layers + 2) % pieces == 0 || (layers + 1) % pieces == 0;
+}
+
 std::vector<std::int64_t> stages_for(std::int64_t layers, std::int64_t gpus) {
   std::vector<std::int64_t> all;
   for (std::int64_t each = 1; each <= std::min<std::int64_t>({layers, gpus, 128}); ++each)
-    if (gpus % each == 0 && (layers % each == 0 || (layers + 2) % each == 0 || (layers + 1) % each == 0))
-      all.push_back(each);
+    if (gpus % each == 0 && is_even(layers, each)) all.push_back(each);
   return all;
 }
 
@@ -45,8 +50,10 @@ class Search {
         gpu_(*gpu_of(design.cluster(), work.run)),
         kernels_(gpu_),
         stack_(stack_of_job()),
-        watch_(experiment.limits, observer),
-        groups_(design, experiment, stack_, watch_) {}
+        experiment_(experiment),
+        watch_(experiment.limits, observer) {
+    place();
+  }
 
   // Every GPU is worth its price only where it does as much as the others would do without it: by dollars, fewer of
   // them are tried as well, by halves, down to a scale-up domain.
@@ -54,12 +61,20 @@ class Search {
     bool goes_on = vary_degrees();
     while (goes_on && wanted_.by == BestBy::dollars && gpus_ % 2 == 0 && gpus_ / 2 >= domain_) {
       gpus_ /= 2;
+      if (work_.run.jobs > 1) place();
       goes_on = vary_degrees();
     }
     return finish();
   }
 
  private:
+  // Where groups are does not depend on how many GPUs a job has, but for the jobs beside it.
+  void place() {
+    TrainingRun run = work_.run;
+    run.gpus = gpus_;
+    groups_.emplace(design_, experiment_, run, stack_, watch_);
+  }
+
   bool vary_degrees() {
     const TrainingRun& asked = work_.run;
     for (const std::int64_t tensor : powers_of_two(std::min(domain_, asked.model.heads)))
@@ -68,14 +83,12 @@ class Search {
           for (const std::int64_t expert : powers_of_two(asked.model.experts ? asked.model.experts->count : 1)) {
             TrainingRun run = asked;
             run.gpus = gpus_;
-            run.parallel = {tensor,
-                            pipeline,
-                            context,
-                            expert,
-                            std::nullopt,
-                            asked.parallel.sequence,
-                            asked.parallel.shard,
-                            asked.parallel.order};
+            run.parallel.tensor = tensor;
+            run.parallel.pipeline = pipeline;
+            run.parallel.context = context;
+            run.parallel.expert = expert;
+            run.parallel.data.reset();
+            run.parallel.layers.clear();
             if (!vary_rest(run)) return false;
           }
     return true;
@@ -93,16 +106,15 @@ class Search {
     std::vector<std::pair<PipelineSchedule, std::int64_t>> schedules = {{PipelineSchedule::one_f_one_b, 1}};
     if (pipeline > 1) {
       schedules.emplace_back(PipelineSchedule::zero_bubble, 1);
-      for (const std::int64_t pieces : {2, 4, 8})
-        if (run.model.layers % (pipeline * pieces) == 0) schedules.emplace_back(PipelineSchedule::interleaved, pieces);
+      schedules.emplace_back(PipelineSchedule::dualpipe, 1);
+      for (std::int64_t pieces = 2; pipeline * pieces <= run.model.layers; ++pieces)
+        if (is_even(run.model.layers, pipeline * pieces)) schedules.emplace_back(PipelineSchedule::interleaved, pieces);
     }
-    std::vector<Sharding> shardings = {Sharding::zero1};
-    if (pipeline == 1) shardings = {Sharding::zero1, Sharding::zero2, Sharding::zero3, Sharding::hybrid};
     std::vector<Recompute> recomputes = {Recompute::none, Recompute::full};
     if (run.attention == AttentionKind::unfused) recomputes.insert(recomputes.begin() + 1, Recompute::selective);
     for (const std::int64_t micro_batch : {1, 2, 4, 8})
       for (const auto& [schedule, pieces] : schedules)
-        for (const Sharding sharding : shardings)
+        for (const Sharding sharding : {Sharding::zero1, Sharding::zero2, Sharding::zero3, Sharding::hybrid})
           for (const Recompute recompute : recomputes) {
             run.micro_batch = micro_batch;
             run.schedule = schedule;
@@ -129,7 +141,7 @@ class Search {
       return;
     }
     ++out_.tried;
-    GroupTimes times(groups_, *layout);
+    GroupTimes times(*groups_, *layout);
     training::Step step = training::time_step(
         run, *layout, {kernels_, *gpu_.multiprocessors, host_rate(design_.cluster())}, {}, times, false);
     if (times.stuck()) return;
@@ -160,8 +172,9 @@ class Search {
   const model::GpuKind& gpu_;
   compute::Kernels kernels_;
   const collective::Stack& stack_;
+  const Experiment& experiment_;
   Watch watch_;
-  TimedGroups groups_;
+  std::optional<TimedGroups> groups_;
   TrainingSearch out_;
 };
 
@@ -176,6 +189,7 @@ std::string describe_layout(const TrainingRun& run, const training::Layout& layo
   std::string text = fmt::format("tensor {}, pipeline {}", layout.tensor, layout.pipeline);
   if (layout.virtual_stages > 1) text += fmt::format(" x {} pieces", layout.virtual_stages);
   if (layout.context > 1) text += fmt::format(", context {}", layout.context);
+  if (layout.context > 1 && run.parallel.context_by == model::ContextBy::alltoall) text += " by all-to-all";
   if (layout.expert > 1) text += fmt::format(", expert {}", layout.expert);
   text += fmt::format(", data {}, micro-batch {}", layout.data, run.micro_batch);
   if (layout.pipeline > 1) text += fmt::format(", {}", enum_name(run.schedule));

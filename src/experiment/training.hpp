@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "experiment/fidelity.hpp"
 #include "model/load.hpp"
 #include "training/step.hpp"
 
@@ -29,7 +30,7 @@ struct TrainingExchange {
 
 struct TrainingResult {
   std::string model;
-  std::string executor;  // the level
+  Fidelity fidelity = Fidelity::message;
   training::Layout layout;
   training::Step step;
   std::vector<TrainingExchange> exchanges;
@@ -40,6 +41,7 @@ struct TrainingResult {
   std::string basis;                          // where kernel times come from
   std::string not_known;                      // of the network, at this level; empty: nothing
   bool drawn = false;                         // by the seed, at message level
+  std::optional<Duration> by_messages;        // the step at message level, where another one was asked for
 
   // Of the step, that computing waits for communication.
   double network_percent() const {

@@ -15,7 +15,7 @@
 #include "experiment/headroom.hpp"
 #include "experiment/packet_config.hpp"
 #include "experiment/run_traffic.hpp"
-#include "experiment/run_training.hpp"
+#include "experiment/training_warnings.hpp"
 #include "transport/srd/config.hpp"
 
 namespace weft::experiment {
@@ -287,6 +287,14 @@ std::vector<spec::Diagnostic> warnings_of(Design& design, const Experiment& expe
   if (std::find(fidelities.begin(), fidelities.end(), Fidelity::packet) != fidelities.end())
     for (spec::Diagnostic& each : packet_warnings(design, flows_in(*experiment.workload)))
       made.push_back(std::move(each));
+  const auto& groups = design.cluster().groups;
+  const auto costly =
+      std::find_if(groups.begin(), groups.end(), [](const model::Group& each) { return each.spec.host; });
+  const auto by_packets = [](Fidelity each) { return each == Fidelity::packet; };
+  if (costly != groups.end() && !std::all_of(fidelities.begin(), fidelities.end(), by_packets))
+    made.push_back({Error::packets_only,
+                    design.place("servers", "host", static_cast<std::size_t>(costly - groups.begin())),
+                    "what a transport costs its host counts with packets only", "--fidelity packet"});
   if (const auto* training = std::get_if<Training>(experiment.workload.get()))
     for (spec::Diagnostic& each : training_warnings(design, *training)) made.push_back(std::move(each));
   const auto* traffic = std::get_if<Traffic>(experiment.workload.get());

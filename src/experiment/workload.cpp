@@ -101,6 +101,17 @@ std::uint64_t fingerprint_of(const Training& work) {
     for (const std::int64_t each :
          {experts->count, experts->per_token, experts->feed_forward, experts->shared, experts->dense_layers})
       all.add(static_cast<std::uint64_t>(each));
+  // What came later is added where it is said, so that older digests stay.
+  if (run.moe.overlap) all.add("moe.overlap");
+  if (run.jobs > 1) all.add(fmt::format("{} jobs by {}", run.jobs, enum_name(run.jobs_by)));
+  if (run.parallel.context_by != model::ContextBy::ring) all.add(enum_name(run.parallel.context_by));
+  if (run.parameters_by != model::ParametersBy::allgather) all.add(enum_name(run.parameters_by));
+  if (run.fused_loss) all.add("fused loss");
+  for (const std::int64_t each : run.parallel.layers) all.add(static_cast<std::uint64_t>(each));
+  if (model.experts && model.experts->groups > 1)
+    for (const std::int64_t each : {model.experts->groups, model.experts->groups_per_token})
+      all.add(static_cast<std::uint64_t>(each));
+  if (model.experts && model.experts->capacity) all.add(static_cast<std::uint64_t>(*model.experts->capacity));
   if (const auto& latent = model.latent)
     for (const std::int64_t each : {latent->query_rank, latent->key_value_rank, latent->rotary})
       all.add(static_cast<std::uint64_t>(each));
@@ -123,6 +134,19 @@ std::uint64_t fingerprint(const Workload& workload) {
                           [](const Collectives& work) { return fingerprint_of(work); },
                           [](const Training& work) { return fingerprint_of(work); }},
                     workload);
+}
+
+bool same_work(const Workload& one, const Workload& other) {
+  const auto what = [](const Workload& each) {
+    const auto* training = std::get_if<Training>(&each);
+    if (training == nullptr) return fingerprint(each);
+    Training bare;
+    bare.run.model = training->run.model;
+    bare.run.sequence = training->run.sequence;
+    bare.run.global_batch = training->run.global_batch;
+    return fingerprint_of(bare);
+  };
+  return one.index() == other.index() && what(one) == what(other);
 }
 
 }  // namespace weft::experiment

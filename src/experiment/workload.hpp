@@ -25,5 +25,7 @@ Match(Cases...) -> Match<Cases...>;  // clang 16 does not find it by itself
 std::string describe(const Workload& workload);
 // Of what decides it, whatever carries it: the same for equal work.
 std::uint64_t fingerprint(const Workload& workload);
+// Whether one may be compared with the other. Of training, model and batch are what is done; layout and stack are how.
+bool same_work(const Workload& one, const Workload& other);
 
 }  // namespace weft::experiment

@@ -51,17 +51,18 @@ std::vector<std::uint32_t> links_named(const Plan& plan, const std::string& name
   return found;
 }
 
-Error nothing_named(const Plan& plan, const std::string& what, const std::string& name) {
+Error nothing_named(const Plan& plan, FaultPlace what, const std::string& name) {
   std::vector<std::string> names;
   for (const Device& device : plan.devices)
-    if (what != "switch" || !device.is_server) names.push_back(device.name);
-  if (what == "link")
+    if (what != FaultPlace::network_switch || !device.is_server) names.push_back(device.name);
+  if (what == FaultPlace::link)
     return Error(
         fmt::format("no link is called '{}'; links are named by their ends: {}:{}, or one end with its "
                     "interface: {}/{}",
                     name, plan.devices[plan.links.back().a.device].name, plan.devices[plan.links.back().b.device].name,
                     plan.devices[plan.links.back().a.device].name, plan.links.back().a.interface));
-  if (what == "nic") return Error(fmt::format("no NIC is called '{}'; they are called s0/pf1 or s0/nic0", name));
+  if (what == FaultPlace::nic)
+    return Error(fmt::format("no NIC is called '{}'; they are called s0/pf1 or s0/nic0", name));
   const auto guess = did_you_mean(name, names);
   return Error(
       fmt::format("no switch is called '{}'{}", name, guess ? fmt::format("; did you mean '{}'?", *guess) : ""));
@@ -70,37 +71,38 @@ Error nothing_named(const Plan& plan, const std::string& what, const std::string
 }  // namespace
 
 std::string Fault::text() const {
-  std::string out = fmt::format("{} {} {}", what, name, enum_name(kind));
+  std::string out = fmt::format("{} {} {}", enum_name(what), name, enum_name(kind));
   if (kind == FaultKind::loss || kind == FaultKind::rate) out += " " + percent(per_mille);
   return out;
 }
 
-bool same_place(const Fault& a, const std::string& what, const std::string& name) {
-  return a.what == what && a.name == name;
+bool same_place(const Fault& fault, const std::string& what, const std::string& name) {
+  return enum_name(fault.what) == what && fault.name == name;
 }
 
 Result<Fault, std::string> parse_fault(const Plan& plan, const std::vector<std::string>& words) {
   Fault fault;
-  fault.what = words.at(0);
+  const auto what = parse_enum<FaultPlace>(words.at(0));
+  if (!what) return Error(fmt::format("'{}' cannot fail; link, switch or nic can", words[0]));
+  fault.what = *what;
   fault.name = words.at(1);
-  if (fault.what != "link" && fault.what != "switch" && fault.what != "nic")
-    return Error(fmt::format("'{}' cannot fail; link, switch or nic can", fault.what));
+  const bool of_nic = fault.what == FaultPlace::nic;
   std::string name = fault.name;
-  if (const std::size_t nic = name.find("/nic"); fault.what == "nic" && nic != std::string::npos) {
+  if (const std::size_t nic = name.find("/nic"); of_nic && nic != std::string::npos) {
     std::uint32_t number = 0;
     std::from_chars(name.data() + nic + 4, name.data() + name.size(), number);
     name = fmt::format("{}/pf{}", name.substr(0, nic), number + 1);
   }
   const Device* device = plan.find(name.substr(0, name.find('/')));
-  const bool fits = fault.what == "link" || (device != nullptr && device->is_server == (fault.what == "nic") &&
-                                             (name.find('/') != std::string::npos) == (fault.what == "nic"));
+  const bool fits = fault.what == FaultPlace::link || (device != nullptr && device->is_server == of_nic &&
+                                                       (name.find('/') != std::string::npos) == of_nic);
   if (fits) fault.links = links_named(plan, name);
   if (fault.links.empty()) return nothing_named(plan, fault.what, fault.name);
 
   const std::string how = words.size() > 2 ? words[2] : "dead";
   const auto kind = parse_enum<FaultKind>(how);
   if (!kind)
-    return Error(fmt::format("a {} cannot be '{}'; it can be dead, silent, loss 5% or rate 10%", fault.what, how));
+    return Error(fmt::format("a {} cannot be '{}'; it can be dead, silent, loss 5% or rate 10%", words[0], how));
   fault.kind = *kind;
   const bool counts = fault.kind == FaultKind::loss || fault.kind == FaultKind::rate;
   if (words.size() != (counts ? 4u : 3u) && !(words.size() == 2 && !counts))

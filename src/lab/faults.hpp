@@ -17,10 +17,16 @@ constexpr auto names_of(FaultKind) {
   return std::to_array<EnumName<FaultKind>>({{dead, "dead"}, {silent, "silent"}, {loss, "loss"}, {rate, "rate"}});
 }
 
+enum class FaultPlace { link, network_switch, nic };
+constexpr auto names_of(FaultPlace) {
+  using enum FaultPlace;
+  return std::to_array<EnumName<FaultPlace>>({{link, "link"}, {network_switch, "switch"}, {nic, "nic"}});
+}
+
 // dead: down at both ends, and seen at once. silent: sessions stay, packets vanish. loss: a share of what arrives
 // vanishes, sessions' packets too. rate: a share of the rate is left.
 struct Fault {
-  std::string what;  // link, switch, nic
+  FaultPlace what = FaultPlace::link;
   std::string name;  // leaf0:spine1, spine0, s0/pf1
   FaultKind kind = FaultKind::dead;
   std::uint32_t per_mille = 0;  // of loss and rate
@@ -33,7 +39,7 @@ struct Fault {
 Result<Fault, std::string> parse_fault(const Plan& plan, const std::vector<std::string>& words);
 
 // One that has the same name; what `heal` looks for.
-bool same_place(const Fault& a, const std::string& what, const std::string& name);
+bool same_place(const Fault& fault, const std::string& what, const std::string& name);
 
 // What an end of a link must do with these faults of its link.
 struct LinkState {

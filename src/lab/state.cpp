@@ -182,7 +182,7 @@ Result<Plan, std::string> State::plan() const {
 bool State::save(const std::vector<Fault>& faults) {
   ordered_json out = ordered_json::array();
   for (const Fault& fault : faults)
-    out.push_back({{"what", fault.what},
+    out.push_back({{"what", enum_name(fault.what)},
                    {"name", fault.name},
                    {"kind", enum_name(fault.kind)},
                    {"per_mille", fault.per_mille},
@@ -195,8 +195,8 @@ std::vector<Fault> State::faults() const {
   const json from = json::parse(read_file(folder_ / "faults.json"), nullptr, false);
   if (!from.is_array()) return all;
   for (const json& each : from)
-    all.push_back({each.at("what"), each.at("name"), *parse_enum<FaultKind>(each.at("kind").get<std::string>()),
-                   each.at("per_mille"), each.at("links")});
+    all.push_back({*parse_enum<FaultPlace>(each.at("what").get<std::string>()), each.at("name"),
+                   *parse_enum<FaultKind>(each.at("kind").get<std::string>()), each.at("per_mille"), each.at("links")});
   return all;
 }
 

@@ -1,11 +1,37 @@
 #include "measured/environment.hpp"
 
+#include <algorithm>
+
+#include "measured/trials.hpp"
+
 namespace weft::measured {
 namespace {
 
 constexpr std::size_t kMostNames = 256;
 constexpr std::size_t kMostName = 64;
 constexpr std::size_t kMostValue = 256;
+
+// Behind a value: "| 112.3 GB/s", " 198.4 +11%".
+bool a_figure_follows(std::string_view rest) {
+  const std::size_t at = rest.find_first_not_of(" \t|*`:->");
+  if (at == std::string_view::npos || at == 0 || rest[at] < '0' || rest[at] > '9') return false;
+  const std::string_view word = rest.substr(at, rest.find_first_of(" \t|*`,;", at) - at);
+  const std::string_view behind = rest.substr(std::min(at + word.size(), rest.size()), 5);
+  return word.find('.') != std::string_view::npos || behind.starts_with(" GB/s") || behind.starts_with(" Gb/s");
+}
+
+// A row of what was tried, one setting after another with what each gave: none of them is the job's.
+bool is_list_of_trials(std::string_view line) {
+  std::size_t with_figure = 0;
+  for (std::size_t at = line.find("NCCL_"), tried = 0; at != std::string_view::npos && tried < kMostNames;
+       at = line.find("NCCL_", at + 1), ++tried) {
+    const std::size_t equals = line.find_first_of("= \t", at);
+    if (equals == std::string_view::npos || line[equals] != '=') continue;
+    const std::size_t end = line.find_first_of(" \t|*`,;", equals);
+    with_figure += end != std::string_view::npos && a_figure_follows(line.substr(end));
+  }
+  return with_figure > 1 || (with_figure == 1 && line.starts_with('|'));
+}
 
 void collect_named(std::string_view prefix, std::string_view line, std::map<std::string, std::string>& out) {
   constexpr std::string_view kSaid = " set by environment to ";
@@ -36,7 +62,9 @@ void collect_named(std::string_view prefix, std::string_view line, std::map<std:
 }  // namespace
 
 void collect_environment(std::string_view line, std::map<std::string, std::string>& out) {
-  for (const std::string_view prefix : {"NCCL_", "FI_", "CUDA_"}) collect_named(prefix, line, out);
+  if (is_list_of_trials(line)) return;
+  for (const std::string_view part : without_trials(line))
+    for (const std::string_view prefix : {"NCCL_", "FI_", "CUDA_"}) collect_named(prefix, part, out);
 }
 
 }  // namespace weft::measured

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <set>
 
 namespace weft::measured {
 namespace {
@@ -48,11 +50,25 @@ void take_gpudirect(Facts& facts, const NcclLog& log) {
   if ((facts.with_gpudirect > 0) != (facts.without_gpudirect > 0)) facts.gpudirect = facts.with_gpudirect > 0;
 }
 
+// A ring that names everybody from 0 on says how many there are; of long ones the log has the beginning only.
+std::optional<Fact<std::int64_t>> ranks_of_rings(const NcclLog& log) {
+  std::int64_t most = 0;
+  for (const std::vector<std::int64_t>& ring : log.rings) {
+    const std::set<std::int64_t> all(ring.begin(), ring.end());
+    if (all.size() == ring.size() && all.size() > 1 && *all.rbegin() + 1 == std::ssize(ring))
+      most = std::max<std::int64_t>(most, std::ssize(ring));
+  }
+  if (most == 0) return std::nullopt;
+  return Fact<std::int64_t>{most, {}};
+}
+
 void take_log(Facts& facts, const NcclLog& log) {
   if (log.ranks) facts.ranks = {*log.ranks, log.size_place};
+  if (!log.ranks) facts.ranks = ranks_of_rings(log);
   if (log.nodes) facts.nodes = {*log.nodes, log.size_place};
   if (!log.nodes && log.hosts.size() > 1) facts.nodes = {static_cast<std::int64_t>(log.hosts.size()), {}};
   if (log.local_ranks) facts.gpus_per_node = {*log.local_ranks, log.size_place};
+  if (!facts.of_rccl) facts.of_rccl = log.of_rccl;
   if (!log.version.empty()) facts.nccl_version = {log.version, log.version_place};
   take_networks(facts, log);
   take_gpudirect(facts, log);
@@ -72,6 +88,8 @@ void take_log(Facts& facts, const NcclLog& log) {
   facts.choices = log.choices;
   facts.warnings = log.warnings;
   facts.mentions = log.mentions;
+  facts.trials = log.trials;
+  facts.host_runs = log.host_runs;
   facts.set_on = log.set_on;
   facts.hosts_with_gdr = log.hosts_with_gdr;
   facts.hosts_without_gdr = log.hosts_without_gdr;
@@ -122,6 +140,7 @@ void take_benchmark(Facts& facts, const Benchmark& benchmark) {
   facts.tables = benchmark.tables;
   facts.crossovers = crossovers(benchmark.tables);
   facts.failures = benchmark.failures;
+  if (!facts.of_rccl) facts.of_rccl = benchmark.of_rccl;
   facts.jobs_at_once = benchmark.jobs_at_once;
   for (const BenchmarkTable& table : benchmark.tables) facts.wrong += table.wrong();
   if (!facts.nccl_version && !benchmark.nccl_version.empty()) facts.nccl_version = {benchmark.nccl_version, {}};
@@ -136,12 +155,15 @@ void take_benchmark(Facts& facts, const Benchmark& benchmark) {
     const bool alone = benchmark.jobs_at_once > 1 && highest == 0;
     const std::int64_t by_columns = benchmark.jobs_at_once > 1 ? 0 : fewest_by_columns(benchmark.tables);
     const bool cut = by_columns >= 2 * (highest + 1);
-    if (!facts.ranks) facts.ranks = {alone ? benchmark.jobs_at_once : cut ? by_columns : highest + 1, place};
+    // Of each host some ranks are shown: its last one is not the job's, for servers are alike.
+    const std::int64_t hosts = benchmark.hosts();
+    const bool thinned = !cut && (highest + 1) % hosts != 0 && by_columns > highest && by_columns % hosts == 0;
+    if (!facts.ranks) facts.ranks = {alone ? benchmark.jobs_at_once : cut || thinned ? by_columns : highest + 1, place};
     // Processes that ran alone, one on each host, were meant as one job.
     if (alone)
       facts.nodes = {benchmark.jobs_at_once, place};
     else if (!cut && (!facts.nodes || benchmark.jobs_at_once > 1))
-      facts.nodes = {benchmark.hosts(), place};
+      facts.nodes = {hosts, place};
   }
   // Words in a comment count where the program itself says nothing, and the ratio of rates after them.
   for (const BenchmarkTable& table : benchmark.tables) {

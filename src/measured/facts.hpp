@@ -48,6 +48,7 @@ struct Facts {
   std::optional<Fact<std::int64_t>> gpus_per_node;
   std::optional<Fact<std::string>> nccl_version;
   std::string gpu_name;
+  std::optional<spec::Place> of_rccl;              // the job ran on AMD's GPUs
   std::map<std::string, std::string> environment;  // NCCL_*, from wherever it was said
   // As the processes of a host printed it: by name and value, the hosts.
   std::map<std::string, std::map<std::string, std::set<std::string>>> set_on;
@@ -95,6 +96,8 @@ struct Facts {
   std::int64_t failures = 0;
   std::vector<LogWarning> warnings;
   std::map<Mention, LogCount> mentions;
+  std::vector<LogTrial> trials;
+  std::vector<HostRun> host_runs;
   LogCount nvls_unavailable;
 };
 

@@ -201,11 +201,33 @@ TEST(Facts, CountRanksThatAListLeavesOut) {
                            "1048576 262144 float sum -1 2097.2 0.50 0.94 0 2097.2 0.50 0.94 0\n");
   EXPECT_EQ(whole.ranks->value, 16);
   EXPECT_EQ(whole.nodes->value, 2);
+  // Two ranks of one server and one of the other: 9 are no two servers, and the columns say 16.
+  const Facts thinned = read(first + "#   Rank  1 Pid  12 on a device  1 [0x17] NVIDIA A100-SXM4-40GB\n" +
+                             "#   Rank  8 Pid  13 on b device  0 [0x10] NVIDIA A100-SXM4-40GB\n" +
+                             "1073741824 268435456 float sum -1 44205 24.29 45.54 0 44180 24.30 45.57 0\n");
+  EXPECT_EQ(thinned.ranks->value, 16);
+  EXPECT_EQ(thinned.nodes->value, 2);
+  EXPECT_EQ(thinned.gpus_per_node->value, 8);
   const Facts alone = read(first + "#   Rank  0 Pid  12 on b device  0 [0x10] NVIDIA A100-SXM4-40GB\n" +
                            "8 2 float sum -1 30.12 0.00 0.00 0 30.08 0.00 0.00 0\n");
   EXPECT_EQ(alone.jobs_at_once, 2);
   EXPECT_EQ(alone.ranks->value, 2);
   EXPECT_EQ(alone.nodes->value, 2);
+}
+
+// Where no line of a log says how many ranks there are, a ring of all of them does; half a ring does not.
+TEST(Facts, CountRanksOfRings) {
+  const auto read = [](const std::string& ring) {
+    spec::Diagnostics notes;
+    const auto log =
+        read_nccl_log(notes.sources().add("l", "h:1:2 [0] NCCL INFO Channel 00/04 : " + ring + "\n"), notes);
+    EXPECT_TRUE(log) << spec::render_text(notes, false);
+    Evidence evidence;
+    if (log) evidence.log = &*log;
+    return gather(evidence);
+  };
+  EXPECT_EQ(read("0 3 2 1 4 7 6 5").ranks->value, 8);
+  EXPECT_FALSE(read("0 3 2 1 4 7 6").ranks) << "5 is missing: the line was cut";
 }
 
 TEST(Facts, PreferWhatTheLogSays) {

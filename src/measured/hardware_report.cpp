@@ -72,6 +72,9 @@ void HardwareReport::add(const HardwareReport& more) {
   nvlinks += more.nvlinks;
   if (nvlinks_down == 0) nvlink_down_place = more.nvlink_down_place;
   nvlinks_down += more.nvlinks_down;
+  if (more.perftest_megabits <= perftest_megabits) return;
+  perftest_megabits = more.perftest_megabits;
+  perftest_place = more.perftest_place;
 }
 
 std::int64_t HardwareReport::ports_down() const {
@@ -194,10 +197,39 @@ bool HardwareReader::take_nvlink(std::string_view text, const spec::Place& place
   return true;
 }
 
+// "ib_write_bw is about 180Gb", "IB write bandwidth (~392 Gbps)": bits and not bytes, and the most of a line.
+bool HardwareReader::take_perftest(std::string_view text, const spec::Place& place) {
+  constexpr std::array<std::string_view, 5> kPrograms = {"ib_write_bw", "ib_read_bw", "ib_send_bw", "perftest",
+                                                         "IB write bandwidth"};
+  if (std::none_of(kPrograms.begin(), kPrograms.end(),
+                   [&](std::string_view each) { return text.find(each) != std::string_view::npos; }))
+    return false;
+  std::int64_t most = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto whole = leading_number(text.substr(at));
+    if (!whole) {
+      ++at;
+      continue;
+    }
+    const double value = decimal(text.substr(at)).value_or(0);
+    std::string_view rest = text.substr(at + whole->length);
+    if (rest.starts_with('.')) rest = rest.substr(std::min(rest.find_first_not_of("0123456789", 1), rest.size()));
+    const std::string_view unit = trimmed(rest.substr(0, 5));
+    const bool ends = unit.size() < 3 || unit.starts_with("Gb/") || unit.starts_with("Gbp") ||
+                      unit.starts_with("Gbi") || unit[2] == ' ' || unit[2] == '.' || unit[2] == ',' || unit[2] == ')';
+    if (unit.starts_with("Gb") && ends && value < 10'000) most = std::max(most, static_cast<std::int64_t>(value * 1e3));
+    at = text.size() - rest.size();
+  }
+  if (most <= made_.perftest_megabits) return most > 0;
+  made_.perftest_megabits = most;
+  made_.perftest_place = place;
+  return true;
+}
+
 bool HardwareReader::take(std::string_view line, const spec::Place& place) {
   const std::string_view text = trimmed(line);
   if (text.empty()) return false;
-  return take_port(text, place) || take_slot(text, place) || take_nvlink(text, place);
+  return take_port(text, place) || take_slot(text, place) || take_nvlink(text, place) || take_perftest(text, place);
 }
 
 }  // namespace weft::measured

@@ -35,6 +35,8 @@ struct HardwareReport {
   std::int64_t nvlinks = 0;  // that nvidia-smi lists,
   std::int64_t nvlinks_down = 0;
   spec::Place nvlink_down_place;
+  std::int64_t perftest_megabits = 0;  // the most that perftest reaches; 0: not said
+  spec::Place perftest_place;
 
   void add(const HardwareReport& more);
   std::int64_t ports_down() const;
@@ -51,6 +53,7 @@ class HardwareReader {
   bool take_port(std::string_view text, const spec::Place& place);
   bool take_slot(std::string_view text, const spec::Place& place);
   bool take_nvlink(std::string_view text, const spec::Place& place);
+  bool take_perftest(std::string_view text, const spec::Place& place);
   ReportedPort* port(std::string_view name, const spec::Place& place);
 
   HardwareReport made_;

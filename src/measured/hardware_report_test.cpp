@@ -71,5 +71,15 @@ TEST(HardwareReport, OtherTextsSayNothing) {
     EXPECT_FALSE(reader.take(line, {})) << line;
 }
 
+// Bits and not bytes, and the most that anybody reached.
+TEST(HardwareReport, PerftestHasARate) {
+  EXPECT_EQ(read("the result of ib_write_bw is about 180Gb,").perftest_megabits, 180'000);
+  EXPECT_EQ(read("IB write bandwidth (all 8x ConnectX-7 NICs at ~392 Gbps)").perftest_megabits, 392'000);
+  EXPECT_EQ(read("ib_write_bw: 16 KiB 380.5 Gb/s\nib_write_bw: 391.8 Gb/s").perftest_megabits, 391'800);
+  EXPECT_EQ(read("ib_write_bw gives 24 GB/s").perftest_megabits, 0);
+  EXPECT_EQ(read("iperf gives 94 Gb/s").perftest_megabits, 0);
+  EXPECT_EQ(read("ib_write_bw gives 24 GB/s").perftest_place.line, 0u);
+}
+
 }  // namespace
 }  // namespace weft::measured

@@ -22,6 +22,7 @@ constexpr std::array kPhrases = {
     Phrase{iommu_on, "intel_iommu=on"},
     Phrase{iommu_on, "amd_iommu=on"},
     Phrase{iommu_on, "iommu: translated"},
+    Phrase{iommu_on, "dma-fq"},  // of /sys/kernel/iommu_groups/*/type
     Phrase{iommu_passthrough, "default domain type: passthrough"},
     Phrase{iommu_passthrough, "iommu=pt"},
     Phrase{iommu_passthrough, "iommu=off"},
@@ -65,6 +66,9 @@ constexpr std::array kPhrases = {
     Phrase{slow_node, "slow gpu"},
     Phrase{slow_node, "slow machine"},
     Phrase{slow_node, "bad node"},
+    Phrase{slow_node, "specific node"},
+    Phrase{slow_node, "particular node"},
+    Phrase{slow_node, "certain node"},
     Phrase{slow_node, "bad pair"},
     Phrase{slow_node, "slower than the other nodes"},
     Phrase{slow_port, "link speed degraded"},
@@ -74,7 +78,10 @@ constexpr std::array kPhrases = {
     Phrase{unreachable, "ibv_modify_qp_wrapper"},
     Phrase{unreachable, "transport retry counter exceeded"},
     Phrase{unreachable, "status=12"},
+    Phrase{unreachable, "with error 12,"},
+    Phrase{unreachable, "vendor err 129"},
     Phrase{rdma_missing, "no ib devices found"},
+    Phrase{rdma_missing, "fi_getinfo: -61"},
     Phrase{rdma_missing, "failed to get ib devices list"},
     Phrase{bound, "--bind-to core"},
     Phrase{bound, "--cpu-bind=map_cpu"},
@@ -84,6 +91,11 @@ constexpr std::array kPhrases = {
     Phrase{imex, "imex daemon"},
     Phrase{hang, " hang"},
     Phrase{hang, "hung"},
+    Phrase{hang, "stuck"},
+    Phrase{hang, "freeze"},
+    Phrase{hang, "deadlock"},
+    Phrase{timed_out, "collective operation timeout"},
+    Phrase{timed_out, "before timing out"},
     Phrase{hidden_bus, "could not find real path of /sys/class/pci_bus"},
 };
 
@@ -172,6 +184,33 @@ bool is_about_a_place(const Phrase& phrase, std::string_view line, std::size_t a
          rest.starts_with(" on ") || rest.starts_with(" from");
 }
 
+constexpr std::array<std::string_view, 6> kContainers = {"container", "containers", "pod", "pods", "docker", "dockers"};
+constexpr std::array<std::string_view, 9> kOneServer = {"same node",    "same host",   "same server",
+                                                        "same machine", "single node", "one node",
+                                                        "one host",     "one server",  "one machine"};
+constexpr std::array<std::string_view, 7> kSlower = {"slow",    "slower",    "slowdown",   "regression",
+                                                     "regress", "regresses", "degradation"};
+
+// Two releases of NCCL, such as 2.18.5 and v2.20, in a line that compares how fast they are.
+bool compares_releases(std::string_view line) {
+  if (!has_any(line, kSlower)) return false;
+  std::string_view first;
+  for (std::size_t at = line.find("2."); at != std::string_view::npos; at = line.find("2.", at + 2)) {
+    const auto is_digit = [&](std::size_t i) { return i < line.size() && line[i] >= '0' && line[i] <= '9'; };
+    const bool begins = at == 0 || line[at - 1] == ' ' || line[at - 1] == 'v' || line[at - 1] == '(' ||
+                        line[at - 1] == '-' || line[at - 1] == '=';
+    if (!begins || !is_digit(at + 2)) continue;
+    std::size_t end = at + 2;
+    while (is_digit(end)) ++end;
+    const std::string_view release = line.substr(at, end - at);
+    if (first.empty())
+      first = release;
+    else if (release != first)
+      return line.find("nccl") != std::string_view::npos;
+  }
+  return false;
+}
+
 void add(std::vector<Mentioned>& out, Mention mention, std::size_t column) {
   const bool known =
       std::any_of(out.begin(), out.end(), [&](const Mentioned& each) { return each.mention == mention; });
@@ -187,6 +226,8 @@ std::vector<Mentioned> mentions_of(std::string_view line) {
     if (const std::size_t at = line.find(phrase.text);
         at != std::string_view::npos && !is_about_a_place(phrase, line, at))
       add(out, phrase.mention, at);
+  if (has_any(line, kContainers) && has_any(line, kOneServer)) add(out, isolated, 0);
+  if (compares_releases(line)) add(out, slower_release, 0);
   std::size_t begin = 0;
   for (std::size_t clauses = 0; begin < line.size() && clauses < kMostClauses; ++clauses) {
     const std::size_t end = std::min(line.find_first_of(",;.()|\"", begin), line.size());
@@ -245,8 +286,14 @@ std::string_view name(Mention mention) {
       return "processes are bound to few cores";
     case rdma_missing:
       return "no RDMA device";
+    case timed_out:
+      return "a collective timed out";
     case hidden_bus:
       return "a PCI path that the kernel does not show";
+    case isolated:
+      return "containers on one server";
+    case slower_release:
+      return "one release is slower than another";
   }
   return "";
 }

@@ -33,7 +33,10 @@ enum class Mention : std::uint8_t {
   hidden_bus,
   unreachable,
   bound,
-  rdma_missing
+  rdma_missing,
+  timed_out,
+  isolated,
+  slower_release
 };
 
 struct Mentioned {

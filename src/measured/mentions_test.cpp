@@ -50,6 +50,21 @@ TEST(Mentions, OfPersonsAreFoundByTheirClause) {
   EXPECT_FALSE(says("packs of vmlinuz", Mention::virtual_machine)) << "whole words only";
 }
 
+TEST(Mentions, OfContainersReleasesAndPeers) {
+  const auto says = [](const std::string& text, Mention mention) { return mentions_in(text + "\n").contains(mention); };
+  EXPECT_TRUE(says("When 8 containers are scheduled on the same node it is slower", Mention::isolated));
+  EXPECT_TRUE(says("two dockers in one host", Mention::isolated));
+  EXPECT_FALSE(says("a container on each of 8 nodes", Mention::isolated));
+  EXPECT_TRUE(says("all-reduce is slower on NCCL v2.20.5 compared to 2.18.5", Mention::slower_release));
+  EXPECT_FALSE(says("slower than with NCCL 2.20.5, CUDA 12.4 and driver 550.2", Mention::slower_release));
+  EXPECT_FALSE(says("NCCL 2.20.5 and 2.18.5 give the same", Mention::slower_release));
+  EXPECT_FALSE(says("NCCL 2.20.5: slow, 2.20.3: slow", Mention::slower_release));
+  EXPECT_TRUE(says("Got completion from peer 172.17.0.3<4957> with error 12, opcode 1, len 0, vendor err 129",
+                   Mention::unreachable));
+  EXPECT_TRUE(says("fi_getinfo: -61 (No data available)", Mention::rdma_missing));
+  EXPECT_TRUE(says("    214 DMA-FQ", Mention::iommu_on)) << "cat /sys/kernel/iommu_groups/*/type | sort | uniq -c";
+}
+
 // What hangs under a switch does not hang, and what programs print of ports is read.
 TEST(Mentions, OfPlacesAreNoHangs) {
   const auto says = [](const std::string& text, Mention mention) { return mentions_in(text + "\n").contains(mention); };
@@ -57,6 +72,13 @@ TEST(Mentions, OfPlacesAreNoHangs) {
   EXPECT_FALSE(says("the NIC hangs off the CPU", Mention::hang));
   EXPECT_TRUE(says("all_reduce_perf hangs after 1 MiB", Mention::hang));
   EXPECT_TRUE(says("it hung", Mention::hang));
+  EXPECT_TRUE(says("the model \"freeze\"(stuck) with 4 GPUs", Mention::hang));
+  EXPECT_TRUE(says("ncclAllReduce deadlocks", Mention::hang));
+  EXPECT_TRUE(
+      says("watchdog caught collective operation timeout: worknccl(seqnum=1204, optype=allreduce, "
+           "timeout(ms)=600000) ran for 600028 milliseconds before timing out.",
+           Mention::timed_out));
+  EXPECT_FALSE(says("NCCL_IB_TIMEOUT set by environment to 22", Mention::timed_out));
   EXPECT_TRUE(
       says("n1:7:9 [0] misc/ibvwrap.cc:262 NCCL WARN Call to ibv_modify_qp failed with error Connection timed out",
            Mention::unreachable));

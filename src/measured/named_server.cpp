@@ -25,14 +25,30 @@ constexpr std::array kBoards = {
     Board{"gb200", "gb200-nvl72", "p6e-gb200"},         Board{"gb300", "gb300-nvl72", "p6e-gb300"},
 };
 
+// The most that NCCL gets over the NVLinks of a generation: its own figure for a ring on Ampere, and the link's rate
+// and a little more where switches reduce.
+constexpr std::int64_t kMostOfAmpere = 240;  // GB/s
+constexpr std::int64_t kMostOfHopper = 490;
+
+constexpr Bandwidth kPortOfHopper = gigabits_per_second(400);  // on boards as they are mostly sold
+constexpr Bandwidth kPortOfBlackwellUltra = gigabits_per_second(800);
+
+// The oldest generation that fits what was seen.
+std::string_view gpu_that_fits(const NamedParts& parts) {
+  const std::int64_t gigabytes = parts.busbw.count() / 8'000'000'000;
+  if (parts.port >= kPortOfBlackwellUltra) return "b300";
+  if (gigabytes > kMostOfHopper) return "b200";
+  return parts.nvls || gigabytes > kMostOfAmpere || parts.port >= kPortOfHopper ? "h100-sxm" : "a100-80-sxm";
+}
+
 const GpuChip& chip_of(const NamedParts& parts, NamedCluster& out) {
   if (const GpuChip* chip = gpu_by_name(parts.gpu)) return *chip;
-  const GpuChip& chip = *gpu_by_kind(parts.nvls ? "h100-sxm" : "a100-80-sxm");
+  const std::string_view kind = gpu_that_fits(parts);
   out.assumed.push_back(
-      fmt::format("nothing says which GPUs these are: {} was taken; --topo, --smi or a cluster file "
+      fmt::format("nothing says which GPUs these are: {} was taken{}; --topo, --smi or a cluster file "
                   "says it, and only then do the figures of the model mean something",
-                  chip.kind));
-  return chip;
+                  kind, kind == gpu_that_fits({}) ? "" : ", the oldest that fits what is known"));
+  return *gpu_by_kind(kind);
 }
 
 std::string fabric_text(std::int64_t ports, Bandwidth rate) {
@@ -87,6 +103,10 @@ ServerOutline slots(const GpuChip& chip, const NamedParts& parts) {
 }
 
 }  // namespace
+
+std::int64_t usual_gpus(std::string_view gpu) {
+  return gpu.find("GB200") != std::string_view::npos || gpu.find("GB300") != std::string_view::npos ? 4 : 8;
+}
 
 NamedCluster cluster_of(const NamedParts& parts, const model::Catalog& catalog, spec::Diagnostics& diagnostics) {
   NamedCluster out;

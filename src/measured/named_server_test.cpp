@@ -60,6 +60,11 @@ TEST(NamedServer, NicsInSlotsHaveNoNvlink) {
 TEST(NamedServer, OfWhichNothingIsKnownIsAGuess) {
   EXPECT_EQ(made({.nodes = 2}).groups[0].spec.gpu.kind, "a100-80-sxm");
   EXPECT_EQ(made({.nvls = true}).groups[0].spec.gpu.kind, "h100-sxm");
+  EXPECT_EQ(made({.busbw = gigabits_per_second(8 * 230)}).groups[0].spec.gpu.kind, "a100-80-sxm");
+  EXPECT_EQ(made({.busbw = gigabits_per_second(8 * 255)}).groups[0].spec.gpu.kind, "h100-sxm") << "no A100 gives that";
+  EXPECT_EQ(made({.busbw = gigabits_per_second(8 * 700)}).groups[0].spec.gpu.kind, "b200");
+  EXPECT_EQ(made({.port = gigabits_per_second(200)}).groups[0].spec.gpu.kind, "a100-80-sxm");
+  EXPECT_EQ(made({.port = gigabits_per_second(400)}).groups[0].spec.gpu.kind, "h100-sxm");
   EXPECT_EQ(made({.gpu = "Tesla V100-SXM2-32GB", .gpus = 4}).gpus, 8u) << "a board has eight";
 }
 

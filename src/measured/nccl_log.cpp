@@ -21,6 +21,8 @@ constexpr std::size_t kMostGraphs = 64;
 constexpr std::size_t kMostParts = 2'048;
 constexpr std::size_t kMostChoices = 4'096;
 constexpr std::size_t kMostWarnings = 100;
+constexpr std::size_t kMostTrials = 256;
+constexpr std::size_t kMostHostRuns = 65'536;
 constexpr std::size_t kMostText = 512;
 constexpr std::int64_t kMostDevices = 4'096;
 // NCCL says one thing per line, persons a few; of a line that says more, the first are read.
@@ -133,6 +135,8 @@ class LogReader {
     read_system();
     read_choice();
     read_mentions();
+    read_trials();
+    read_host_run();
     const std::size_t before = log_.environment.size();
     collect_environment(line_.text, log_.environment);
     if (at(" set by environment to ") && !host_.empty()) {
@@ -170,6 +174,7 @@ class LogReader {
   }
 
   void read_version() {
+    if (const auto rccl = at("RCCL version"); rccl && !log_.of_rccl) log_.of_rccl = place(*rccl, 12);
     const auto found = at("NCCL version ");
     if (!found || !log_.version.empty()) return;
     const std::string_view version = until(after(*found + 13), " \t,;");
@@ -332,7 +337,8 @@ class LogReader {
       if (peer) count(log_.net_through_peer, via, times);
       tail = tail.substr(std::min(tail.find(')'), tail.size() - 1) + 1);
     }
-    if (devices->size() > 1) return;  // a summary does not say it here
+    if (devices->size() > 1) return;             // a summary does not say it here
+    if (rest.starts_with("NET/Socket")) return;  // sockets have no GPUDirect to miss
     const bool direct = tail.starts_with("/GDRDMA");
     count(direct ? log_.net_with_gdr : log_.net_without_gdr, via, times);
     std::set<std::string>& hosts = direct ? log_.hosts_with_gdr : log_.hosts_without_gdr;
@@ -489,6 +495,24 @@ class LogReader {
       if (c == '\t') c = ' ';
     }
     for (const Mentioned& found : mentions_of(lower)) count(log_.mentions[found.mention], found.column);
+  }
+
+  void read_trials() {
+    for (Trial& each : trials_of(line_.text.substr(0, kMostText))) {
+      if (log_.trials.size() >= kMostTrials) return;
+      const spec::Place where = place(each.column, each.name.size());
+      log_.trials.push_back({std::move(each), where});
+      ++facts_;
+    }
+  }
+
+  void read_host_run() {
+    if (log_.host_runs.size() >= kMostHostRuns) return;
+    if (auto run = host_run(line_.text.substr(0, kMostText))) {
+      run->place = place(0, 1);
+      log_.host_runs.push_back(std::move(*run));
+      ++facts_;
+    }
   }
 
   Lines lines_;

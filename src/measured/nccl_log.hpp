@@ -12,8 +12,10 @@
 #include <vector>
 
 #include "measured/hardware_report.hpp"
+#include "measured/host_runs.hpp"
 #include "measured/log_topology.hpp"
 #include "measured/mentions.hpp"
+#include "measured/trials.hpp"
 #include "spec/diagnostics.hpp"
 
 namespace weft::measured {
@@ -59,6 +61,11 @@ struct LogChoice {
   spec::Place place;
 };
 
+struct LogTrial {
+  Trial trial;
+  spec::Place place;
+};
+
 struct LogWarning {
   std::string text;
   spec::Place place;
@@ -68,6 +75,7 @@ struct NcclLog {
   std::string version;  // 2.21.5
   std::string cuda;     // 12.4
   spec::Place version_place;
+  std::optional<spec::Place> of_rccl;  // AMD's library says which it is
   std::optional<std::int64_t> ranks;
   std::optional<std::int64_t> nodes;
   std::optional<std::int64_t> local_ranks;
@@ -108,6 +116,8 @@ struct NcclLog {
   std::vector<LogWarning> warnings;  // the first of them
   std::int64_t warning_count = 0;
   std::map<Mention, LogCount> mentions;  // what other programs' lines say
+  std::vector<LogTrial> trials;          // what persons tried and what came of it
+  std::vector<HostRun> host_runs;        // figures of several runs on different hosts
   bool says_nothing = false;             // that is known to matter
 };
 

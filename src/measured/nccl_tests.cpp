@@ -209,6 +209,8 @@ class BenchmarkReader {
       }
       break;
     }
+    if (rank.gpu.find("AMD ") != std::string::npos || rank.gpu.find("Instinct") != std::string::npos)
+      out_.of_rccl = out_.of_rccl.value_or(rank.place);
     if (rank.rank == 0) {
       // The next run of one job is listed after the rows of the one before.
       if (!host_of_rank_0_.empty() && host_of_rank_0_ != rank.host && rows_at_rank_0_ == rows_) ++out_.jobs_at_once;
@@ -248,6 +250,7 @@ class BenchmarkReader {
   // A comment that somebody wrote: what the next rows are.
   void read_note(std::string_view text) {
     end_table();
+    if (text.find("rccl-tests") != std::string_view::npos) out_.of_rccl = out_.of_rccl.value_or(lines_.whole());
     note_ = std::string(text.substr(std::min(text.find_first_not_of("# \t"), text.size())));
     const auto ranks = number_before(text, "rank");
     if (const auto gpus = number_before(text, "GPU"); ranks || gpus) said_ranks_ = ranks ? ranks : gpus;

@@ -67,8 +67,9 @@ struct Benchmark {
   std::vector<BenchmarkTable> tables;
   std::vector<BenchmarkRank> ranks;
   std::string tests_version;
-  std::string nccl_version;  // 2.21.5
-  std::int64_t threads = 0;  // per process; 0: not said
+  std::string nccl_version;            // 2.21.5
+  std::optional<spec::Place> of_rccl;  // AMD's library, by a device of theirs or in words
+  std::int64_t threads = 0;            // per process; 0: not said
   std::int64_t gpus_per_thread = 0;
   std::int64_t failures = 0;      // lines that tell of one
   std::int64_t jobs_at_once = 1;  // several rank 0, on several hosts: every process ran alone, without MPI

@@ -227,6 +227,20 @@ TEST(Environment, KeepsListsAndOtherPrefixes) {
   EXPECT_EQ(out.size(), 2U) << "the end of another name is none";
 }
 
+// Who lists what was tried, and what each gave, ran with none of it.
+TEST(Environment, OfTrialsIsNotTheJobs) {
+  const auto collected = [](std::string_view line) {
+    std::map<std::string, std::string> out;
+    collect_environment(line, out);
+    return out.size();
+  };
+  EXPECT_EQ(collected("Worse: NCCL_NVLS_ENABLE=0 112.3 GB/s, NCCL_NET_GDR_LEVEL=0 72.1 GB/s"), 0u);
+  EXPECT_EQ(collected("| `NCCL_PROTO=LL128` | 90.9 GB/s |"), 0u);
+  EXPECT_EQ(collected("with NCCL_ALGO=Ring 90.9 GB/s"), 1u) << "one alone is what was run";
+  EXPECT_EQ(collected("mpirun -x NCCL_IB_TIMEOUT=22 -x NCCL_ALGO=Ring -np 16"), 2u);
+  EXPECT_EQ(collected("NCCL_IB_TC=106 NCCL_IB_TIMEOUT=22 NCCL_BUFFSIZE=8388608"), 3u);
+}
+
 TEST(NcclTests, TagsOfLaunchersAreNoPartOfARow) {
   const std::string head =
       "#       size         count      type   redop    root     time   algbw   busbw #wrong     "

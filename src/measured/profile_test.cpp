@@ -74,6 +74,22 @@ TEST(Profile, WhatIsNoTraceIsRefused) {
   EXPECT_FALSE(read_profile(R"({"traceEvents": [{"ph": "X", "cat": "kernel", "name": 3, "ts": "a", "dur": -5}]})"));
 }
 
+// What is not whole, what is no JSON and what is no trace are told apart.
+TEST(Profile, ARefusalSaysWhatTheFileIs) {
+  const auto why = [](const std::string& text) {
+    const auto profile = read_profile(text);
+    return profile ? std::string("read") : profile.error();
+  };
+  const std::string whole = kTrace;
+  EXPECT_EQ(why(whole), "read");
+  EXPECT_EQ(why("no JSON"), "is no JSON, or not whole");
+  EXPECT_EQ(why("{\"traceEvents\": ["), "is no JSON, or not whole");
+  EXPECT_EQ(why(whole.substr(0, whole.size() - 3)), "is cut off: not whole JSON");
+  EXPECT_EQ(why("{\"schemaVersion\": 1}"), "has no traceEvents: no trace of PyTorch's profiler");
+  EXPECT_EQ(why("{\"traceEvents\": []}"), "has no traceEvents: no trace of PyTorch's profiler");
+  EXPECT_EQ(why("{\"otherEvents\": [{\"ph\": \"X\"}]}"), "has no traceEvents: no trace of PyTorch's profiler");
+}
+
 TEST(Profile, KernelsAreKnownByTheirNames) {
   EXPECT_EQ(kind_of("void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64>>"), KernelKind::attention);
   EXPECT_EQ(kind_of("cudnn_generated_fort_native_sdpa_sm90_flash_fprop"), KernelKind::attention);

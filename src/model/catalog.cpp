@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <mutex>
 #include <set>
+#include <tuple>
 
 #include "base/text.hpp"
 #include "model/embedded_catalog.hpp"
@@ -104,6 +106,45 @@ const EmbeddedFile& embedded_section(const std::string& section) {
                        [&](const EmbeddedFile& file) { return section_in(file.name) == section; });
 }
 
+// A section of those, at the places that it has in the sources that the catalog was made with, where this file has that
+// number; with a name, of that entry alone.
+std::vector<Entry> read_embedded(const std::string& section, std::uint32_t source, std::string_view name = {}) {
+  const EmbeddedFile& file = embedded_section(section);
+  std::string text(file.text);
+  if (!name.empty()) {
+    // Other lines are empty, so that those of the entry stay where they are. Its name stands two columns in.
+    text.clear();
+    bool within = false;
+    for (std::string_view rest = file.text; !rest.empty();) {
+      const std::string_view line = rest.substr(0, rest.find('\n'));
+      rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+      if (line.starts_with("  ") && !line.starts_with("   "))
+        within = line.substr(2).starts_with(name) && line.substr(2 + name.size()).starts_with(":");
+      if (within || line.starts_with(section)) text += line;
+      text += '\n';
+    }
+  }
+  Diagnostics own;
+  for (std::uint32_t other = 1; other < source; ++other) own.sources().add("", "");
+  const Node root = spec::parse_yaml(own.sources().add(std::string(file.name), std::move(text)), own);
+  if (own.has_errors() || root.entries.size() != 1 || root.entries[0].key != section) std::abort();  // tests read all
+  return root.entries[0].value.entries;
+}
+
+// Most runs ask for a few entries, and small runs take less than reading a section does. What is compiled in is the
+// same for all catalogs.
+const Node* embedded_entry(const std::string& section, std::uint32_t source, const std::string& name) {
+  if (name.empty()) return nullptr;
+  static std::mutex reading;
+  static std::map<std::tuple<std::string, std::uint32_t, std::string>, Node> read;
+  const std::scoped_lock lock(reading);
+  const auto key = std::make_tuple(section, source, name);
+  if (const auto known = read.find(key); known != read.end()) return &known->second;
+  for (Entry& entry : read_embedded(section, source, name))
+    return &read.emplace(key, std::move(entry.value)).first->second;
+  return nullptr;
+}
+
 }  // namespace
 
 Catalog Catalog::embedded(Diagnostics& diagnostics) {
@@ -123,13 +164,7 @@ const Catalog::Entries& Catalog::entries(const std::string& name) const {
   Section& section = *found->second;
   std::call_once(section.once, [&] {
     if (section.source == 0) return;
-    // Places are in the sources that the catalog was made with, where this file has that number.
-    Diagnostics own;
-    for (std::uint32_t other = 1; other < section.source; ++other) own.sources().add("", "");
-    const EmbeddedFile& file = embedded_section(name);
-    const Node root = spec::parse_yaml(own.sources().add(std::string(file.name), std::string(file.text)), own);
-    if (own.has_errors() || root.entries.size() != 1 || root.entries[0].key != name) std::abort();  // tests read all
-    for (const Entry& entry : root.entries[0].value.entries) section.entries.insert_or_assign(entry.key, entry);
+    for (const Entry& entry : read_embedded(name, section.source)) section.entries.insert_or_assign(entry.key, entry);
   });
   return section.entries;
 }
@@ -197,9 +232,11 @@ std::vector<std::string> Catalog::names(const std::string& section) const {
 }
 
 const Node* Catalog::own(const std::string& section, const std::string& name) const {
-  const Entries& all = entries(section);
-  const auto found = all.find(name);
-  return found == all.end() ? nullptr : &found->second.value;
+  const auto place = sections_.find(section);
+  if (place == sections_.end()) return nullptr;
+  if (place->second->source != 0) return embedded_entry(section, place->second->source, name);
+  const auto found = place->second->entries.find(name);
+  return found == place->second->entries.end() ? nullptr : &found->second.value;
 }
 
 std::optional<Node> Catalog::entry(const std::string& section, const Node& name, Diagnostics& diagnostics) const {
@@ -222,10 +259,12 @@ std::optional<Node> Catalog::entry(const std::string& section, const Node& name,
     const Node* here = own(section, at.text);
     if (here == nullptr) {
       const auto guess = did_you_mean(at.text, names(section));
+      const std::string own_words = section == "models" ? " (a model of your own says all keys but kind)" : "";
       diagnostics.add(
           Error::unknown_kind, at.place,
           fmt::format("no '{}' among the {} of the catalog", spec::shown(at.text), section),
-          guess ? fmt::format("did you mean '{}'?", *guess) : fmt::format("`weft catalog {}` lists them", section));
+          (guess ? fmt::format("did you mean '{}'?", *guess) : fmt::format("`weft catalog {}` lists them", section)) +
+              own_words);
       return std::nullopt;
     }
     layers.push_back(*here);

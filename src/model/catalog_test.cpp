@@ -53,6 +53,29 @@ TEST(Catalog, EntriesKnowTheirFile) {
       EXPECT_EQ(diagnostics.sources().name(catalog.own(section, name)->place.source), "catalog/" + section + ".yaml");
 }
 
+// One entry is read where it is asked for; a catalog with files of its own has read all.
+TEST(Catalog, AnEntryReadAloneIsThatOfItsSection) {
+  Own own;
+  const Catalog alone = own.catalog;
+  std::string more;
+  for (const std::string& section : Catalog::sections()) more += section + ": {mine: {text: none}}\n";
+  own.add(more);
+  for (const std::string& section : Catalog::sections()) {
+    for (const std::string& name : alone.names(section)) {
+      const spec::Node& one = *alone.own(section, name);
+      const spec::Node& same = *own.catalog.own(section, name);
+      ASSERT_EQ(one.entries.size(), same.entries.size()) << name;
+      for (std::size_t i = 0; i < one.entries.size(); ++i) {
+        EXPECT_EQ(one.entries[i].key, same.entries[i].key) << name;
+        EXPECT_EQ(one.entries[i].key_place.line, same.entries[i].key_place.line) << name;
+        EXPECT_EQ(one.entries[i].value.text, same.entries[i].value.text) << name;
+      }
+    }
+  }
+  EXPECT_EQ(alone.own("gpus", "h100"), nullptr) << "the beginning of a name";
+  EXPECT_EQ(alone.own("gpus", ""), nullptr);
+}
+
 TEST(Catalog, WhatACopyIsGivenIsItsOwn) {
   Own own;
   const Catalog before = own.catalog;

@@ -125,7 +125,7 @@ constexpr auto names_of(FlowControl) {
       {{none, "none"}, {pause, "pfc"}, {credits, "credits"}, {scheduled, "scheduled"}});
 }
 
-enum class FaultKind { down, blackhole, flapping, lossy, corrupting, slow, slow_receiver };
+enum class FaultKind { down, blackhole, flapping, lossy, corrupting, slow, slow_receiver, host_pause, clock_jump };
 constexpr auto names_of(FaultKind) {
   using enum FaultKind;
   return std::to_array<EnumName<FaultKind>>({{down, "down"},
@@ -134,7 +134,9 @@ constexpr auto names_of(FaultKind) {
                                              {lossy, "lossy"},
                                              {corrupting, "corrupting"},
                                              {slow, "slow"},
-                                             {slow_receiver, "slow-receiver"}});
+                                             {slow_receiver, "slow-receiver"},
+                                             {host_pause, "host-pause"},
+                                             {clock_jump, "clock-jump"}});
 }
 
 enum class StorageKind { object, parallel_fs, nvme, block };
@@ -172,10 +174,10 @@ constexpr auto names_of(FlowArrivals) {
   return std::to_array<EnumName<FlowArrivals>>({{at_once, "at-once"}, {paced, "paced"}, {poisson, "poisson"}});
 }
 
-enum class Verb { send, write, read };
+enum class Verb { send, write, read, tagged };
 constexpr auto names_of(Verb) {
   using enum Verb;
-  return std::to_array<EnumName<Verb>>({{send, "send"}, {write, "write"}, {read, "read"}});
+  return std::to_array<EnumName<Verb>>({{send, "send"}, {write, "write"}, {read, "read"}, {tagged, "tagged"}});
 }
 
 }  // namespace weft::model

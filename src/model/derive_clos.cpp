@@ -24,7 +24,7 @@ std::vector<std::int64_t> divisors(std::int64_t n) {
 }
 
 // A plan with the tiers above the leaves.
-struct ClosPlan : Plan {
+struct ClosPlan : ShapePlan {
   ClosShape clos = {};
 
   bool is(FabricKind kind) const { return spec.kind == kind; }
@@ -53,8 +53,8 @@ struct ClosPlan : Plan {
 };
 
 // How many links leave a switch upwards, from what it receives below and the ratio.
-Result<std::int64_t, Problem> uplinks(std::int64_t below, Bandwidth rate, const Ratio& ratio, std::int64_t per,
-                                      const std::string& key, const std::string& ratio_key, std::string_view where) {
+Result<std::int64_t, Problem> uplinks(std::int64_t below, Bandwidth rate, const Ratio& ratio, std::int64_t per, Key key,
+                                      Key ratio_key, std::string_view where) {
   const std::string_view asked = key == ratio_key ? "an oversubscription" : "the default oversubscription";
   const auto bits = static_cast<Wide>(below) * ratio.under;
   const auto link = static_cast<Wide>(ratio.over) * rate.count();
@@ -93,7 +93,7 @@ std::optional<Problem> solve_spines(ClosPlan& plan, const SwitchKind& spine) {
     if (spec.oversubscription && static_cast<Wide>(below) * spec.oversubscription->under !=
                                      static_cast<Wide>(above) * spec.oversubscription->over)
       return Problem{
-          Error::contradiction, "oversubscription",
+          Error::contradiction, Key::oversubscription,
           fmt::format("{} x {} of {} above {} make {}, not {}", counted(*spec.spines, "spine"),
                       counted(*spec.parallel_links, "link"), brief(rate), brief(Bandwidth(below)),
                       ratio_text(below, above), ratio_text(spec.oversubscription->over, spec.oversubscription->under)),
@@ -103,7 +103,7 @@ std::optional<Problem> solve_spines(ClosPlan& plan, const SwitchKind& spine) {
   const std::int64_t per = spec.spines.value_or(spec.parallel_links.value_or(1));
   const bool by_spines = spec.spines && !spec.oversubscription;
   const auto links = uplinks(below, rate, spec.oversubscription.value_or(Ratio{}), per,
-                             by_spines ? "spines" : "oversubscription", "oversubscription", "leaf");
+                             by_spines ? Key::spines : Key::oversubscription, Key::oversubscription, "leaf");
   if (!links) return links.error();
   if (spec.spines) {
     plan.clos.spines_per_pod = u32(*spec.spines);
@@ -177,9 +177,9 @@ std::optional<Problem> solve_supers(ClosPlan& plan) {
     return std::nullopt;
   }
   const std::int64_t bundle = spec.super_parallel_links.value_or(1);
-  const auto links =
-      uplinks(below, rate, spec.super_oversubscription.value_or(Ratio{}), bundle,
-              spec.super_oversubscription ? "super_oversubscription" : "pod", "super_oversubscription", "spine");
+  const auto links = uplinks(below, rate, spec.super_oversubscription.value_or(Ratio{}), bundle,
+                             spec.super_oversubscription ? Key::super_oversubscription : Key::pod,
+                             Key::super_oversubscription, "spine");
   if (!links) return links.error();
   if (!spec.super_spines) {
     spread_over_fewest_supers(plan, *links);
@@ -196,7 +196,7 @@ std::optional<Problem> solve_supers(ClosPlan& plan) {
     return std::nullopt;
   }
   return Problem{
-      Error::oversubscription, "super_spines",
+      Error::oversubscription, Key::super_spines,
       fmt::format("the {} of each spine, {} per pod, cannot be spread evenly over {}", counted(*links, "uplink"),
                   counted(spines, "spine"), counted(*spec.super_spines, "super-spine")),
       ""};
@@ -226,7 +226,7 @@ std::optional<Problem> check_leaves(const ClosPlan& plan, bool with_uplinks) {
       uses.push_back({plan.up_rate(), clos.tiers == 1 ? to_gateways : 0});
     }
     if (auto problem = check_ports(plan.shape.switches[0], plan.is(FabricKind::single_chassis) ? "chassis" : "leaf",
-                                   std::string(block_key(plan.spec.kind)), uses))
+                                   block_key(plan.spec.kind), uses))
       return problem;
   }
   return std::nullopt;
@@ -238,7 +238,7 @@ std::optional<Problem> check_spines(const ClosPlan& plan, bool with_uplinks) {
   if (with_uplinks && clos.tiers == 3) above = static_cast<std::int64_t>(clos.supers_per_group) * clos.super_bundle;
   if (with_uplinks && clos.tiers == 2) above = static_cast<std::int64_t>(clos.gateways) * clos.gateway_bundle;
   return check_ports(
-      plan.shape.switches[1], "spine", clos.tiers == 3 ? "pod" : "spines",
+      plan.shape.switches[1], "spine", clos.tiers == 3 ? Key::pod : Key::spines,
       {{plan.up_rate(), static_cast<std::int64_t>(clos.leaves_per_pod) * clos.bundle}, {plan.super_rate(), above}});
 }
 
@@ -248,14 +248,14 @@ std::optional<Problem> check_top(const ClosPlan& plan) {
   const std::int64_t to_gateways = static_cast<std::int64_t>(clos.gateways) * clos.gateway_bundle;
   if (plan.is(FabricKind::fat_tree) && plan.pods() > 2 * static_cast<std::int64_t>(clos.leaf_down))
     return Problem{
-        Error::port_budget, "k",
+        Error::port_budget, Key::k,
         fmt::format("{} need {}, but a core of {} ports joins no more than {}", counted(plan.cluster.servers, "server"),
                     counted(plan.pods(), "pod"), 2 * clos.leaf_down, 2 * clos.leaf_down),
         ""};
   if (clos.tiers == 3) {
     const std::int64_t down = plan.pods() * (clos.spines_per_pod / clos.super_groups) * clos.super_bundle;
-    if (auto problem =
-            check_ports(plan.shape.switches[2], "super-spine", "super_spines", {{above, down}, {above, to_gateways}}))
+    if (auto problem = check_ports(plan.shape.switches[2], "super-spine", Key::super_spines,
+                                   {{above, down}, {above, to_gateways}}))
       return problem;
   }
   if (clos.gateways > 0) {
@@ -265,7 +265,7 @@ std::optional<Problem> check_top(const ClosPlan& plan) {
     const std::int64_t sites = static_cast<std::int64_t>(clos.sites.size()) - 1;
     const Bandwidth top_rate = clos.tiers == 3 ? above : plan.up_rate();
     if (auto problem =
-            check_ports(plan.shape.switches.back(), "gateway", "sites",
+            check_ports(plan.shape.switches.back(), "gateway", Key::sites,
                         {{top_rate, tops * clos.gateway_bundle}, {clos.site_wire.rate, sites * clos.site_links}}))
       return problem;
   }
@@ -283,19 +283,20 @@ std::optional<Problem> check_size(const ClosShape& clos, std::uint32_t planes) {
                               static_cast<std::int64_t>(clos.sites.size());
   const std::int64_t total = (leaves + pods * clos.spines_per_pod + supers) * planes;
   if (total <= kMostSwitches) return std::nullopt;
-  return Problem{Error::out_of_range, "kind", fmt::format("this fabric would have {} switches", grouped(total)),
+  return Problem{Error::out_of_range, Key::kind, fmt::format("this fabric would have {} switches", grouped(total)),
                  fmt::format("at most {}", grouped(kMostSwitches))};
 }
 
 // Keys of a tier that is not there would be ignored.
 std::optional<Problem> check_third_tier(const FabricSpec& spec) {
-  const std::pair<bool, std::string> keys[] = {{spec.super_parallel_links.has_value(), "super_parallel_links"},
-                                               {spec.super_oversubscription.has_value(), "super_oversubscription"},
-                                               {spec.super_spine_link.has_value(), "super_spine_link"},
-                                               {spec.super_spine_switch.has_value(), "super_spine_switch"}};
+  const std::pair<bool, Key> keys[] = {{spec.super_parallel_links.has_value(), Key::super_parallel_links},
+                                       {spec.super_oversubscription.has_value(), Key::super_oversubscription},
+                                       {spec.super_spine_link.has_value(), Key::super_spine_link},
+                                       {spec.super_spine_switch.has_value(), Key::super_spine_switch}};
   for (const auto& [given, key] : keys)
     if (given)
-      return Problem{Error::contradiction, key, fmt::format("'{}' is given, but there are no super-spines", key),
+      return Problem{Error::contradiction, key,
+                     fmt::format("'{}' is given, but there are no super-spines", enum_name(key)),
                      "'pod' makes a third tier; without it, remove this key"};
   return std::nullopt;
 }
@@ -308,7 +309,7 @@ Attempt attempt_clos(const Cluster& cluster, const FabricSpec& spec) {
   const SwitchKind& spine = spec.spine_switch ? *spec.spine_switch : spec.leaf_switch;
   const std::int64_t k = spec.k.value_or(spec.leaf_switch.ports);
   if (plan.is(FabricKind::fat_tree) && k % 2 != 0)
-    return fail(Error::contradiction, "k", fmt::format("k must be even, not {}", k));
+    return fail(Error::contradiction, Key::k, fmt::format("k must be even, not {}", k));
   wire_groups(plan);
   clos.sites = plan.sites;
   clos.leaf_down = plan.leaf_down;
@@ -318,7 +319,7 @@ Attempt attempt_clos(const Cluster& cluster, const FabricSpec& spec) {
       const std::int64_t per_server =
           static_cast<std::int64_t>(cluster.groups[g].nics()) * plan.shape.wiring[g].ports_per_plane;
       if (clos.leaf_down % per_server != 0)
-        return fail(Error::contradiction, "k",
+        return fail(Error::contradiction, Key::k,
                     fmt::format("a leaf has {} for NICs, no whole number of servers with {}",
                                 counted(clos.leaf_down, "port"), counted(per_server, "NIC port")));
     }
@@ -333,7 +334,7 @@ Attempt attempt_clos(const Cluster& cluster, const FabricSpec& spec) {
   if (three) {
     const std::int64_t block = plan.is(FabricKind::rail_optimized) ? plan.shape.wiring[0].leaves_per_block : 1;
     if (!spec.pod && plan.is(FabricKind::tor_clos))
-      return fail(Error::missing_key, "super_spines", "super-spines join pods, but 'pod' is not given",
+      return fail(Error::missing_key, Key::super_spines, "super-spines join pods, but 'pod' is not given",
                   "add pod: the number of leaves in one pod");
     clos.leaves_per_pod = plan.is(FabricKind::fat_tree) ? clos.leaf_down : u32(spec.pod.value_or(1) * block);
   }
@@ -344,7 +345,7 @@ Attempt attempt_clos(const Cluster& cluster, const FabricSpec& spec) {
     first_pod += site.pods;
   }
   if (plan.is(FabricKind::fat_tree) && plan.pods() > 2 * static_cast<std::int64_t>(clos.leaf_down))
-    return fail(Error::port_budget, "k",
+    return fail(Error::port_budget, Key::k,
                 fmt::format("a fat tree of k {} has {} at most, but the servers fill {}", 2 * clos.leaf_down,
                             counted(2 * static_cast<std::int64_t>(clos.leaf_down), "pod"), plan.pods()));
   plan.shape.switches = {spec.leaf_switch};

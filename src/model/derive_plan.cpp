@@ -11,7 +11,7 @@ namespace weft::model::derivation {
 namespace {
 
 // Servers below one leaf (or router) when the file does not say: what the ports allow.
-std::int64_t default_block(const Plan& plan, const Group& group) {
+std::int64_t default_block(const ShapePlan& plan, const Group& group) {
   const SwitchKind& leaf = plan.spec.leaf_switch;
   const std::int64_t per_server = plan.spec.kind == FabricKind::rail_only
                                       ? group.spec.nic.ports / plan.spec.planes
@@ -44,7 +44,7 @@ std::int64_t default_block(const Plan& plan, const Group& group) {
 }
 
 // How many servers share how many leaves.
-void set_block(const Plan& plan, const Group& group, Wiring& wiring) {
+void set_block(const ShapePlan& plan, const Group& group, Wiring& wiring) {
   const FabricSpec& spec = plan.spec;
   wiring.nics_per_leaf = group.nics();
   switch (spec.kind) {
@@ -101,11 +101,11 @@ std::optional<Problem> check_servers(const Cluster& cluster, const FabricSpec& s
   for (std::size_t i = 0; i < cluster.groups.size(); ++i) {
     const Group& group = cluster.groups[i];
     if (group.spec.nics == 0)
-      return Problem{Error::no_nics, "nics",
+      return Problem{Error::no_nics, Key::nics,
                      fmt::format("the servers '{}' have no NICs to join the fabric with", group.spec.name),
                      "set nics, or use fabric: {kind: none} for a single scale-up domain", i};
     if (group.spec.nic.ports % spec.planes != 0)
-      return Problem{Error::planes_mismatch, "planes",
+      return Problem{Error::planes_mismatch, Key::planes,
                      fmt::format("{} of the NIC '{}' cannot be spread over {}", counted(group.spec.nic.ports, "port"),
                                  group.spec.nic.kind, counted(spec.planes, "plane")),
                      fmt::format("give the servers a NIC with more ports: nic: {{kind: {}, ports: {}}}",
@@ -113,14 +113,14 @@ std::optional<Problem> check_servers(const Cluster& cluster, const FabricSpec& s
     if (rails && (group.spec.nics != first.spec.nics || group.spec.nic.ports != first.spec.nic.ports ||
                   group.spec.nic.rate != first.spec.nic.rate))
       return Problem{
-          Error::rails_differ, "kind",
+          Error::rails_differ, Key::kind,
           fmt::format("'{}' has {}, '{}' has {}", first.spec.name, nics(first), group.spec.name, nics(group)),
           "rail fabrics need equal NICs everywhere; kind: tor-clos does not"};
   }
   return std::nullopt;
 }
 
-void wire_groups(Plan& plan) {
+void wire_groups(ShapePlan& plan) {
   const FabricSpec& spec = plan.spec;
   plan.shape.port_planes = u32(spec.planes);
   plan.shape.rail_planes = plan.spec.kind == FabricKind::rail_only ? plan.cluster.groups[0].nics() : 1;
@@ -157,27 +157,27 @@ void wire_groups(Plan& plan) {
     plan.shape.wiring[g].first_leaf += plan.sites[plan.cluster.groups[g].site].first_leaf;
 }
 
-std::string_view block_key(FabricKind kind) {
+Key block_key(FabricKind kind) {
   switch (kind) {
     case FabricKind::rail_optimized:
-      return "scalable_unit";
+      return Key::scalable_unit;
     case FabricKind::single_chassis:
-      return "count";
+      return Key::count;
     case FabricKind::fat_tree:
-      return "k";
+      return Key::k;
     case FabricKind::dragonfly:
-      return "servers_per_router";
+      return Key::servers_per_router;
     case FabricKind::rail_only:
     case FabricKind::tor_clos:
-      return "servers_per_leaf";
+      return Key::servers_per_leaf;
     case FabricKind::none:
     case FabricKind::topo:
       break;
   }
-  return "kind";
+  return Key::kind;
 }
 
-std::optional<Problem> check_ports(const SwitchKind& kind, std::string_view tier, std::string key,
+std::optional<Problem> check_ports(const SwitchKind& kind, std::string_view tier, Key key,
                                    const std::vector<PortUse>& uses) {
   const std::int64_t needed = ports_needed(kind, uses);
   std::vector<std::string> parts;
@@ -188,12 +188,12 @@ std::optional<Problem> check_ports(const SwitchKind& kind, std::string_view tier
     fastest = std::max(fastest, use.rate);
   }
   if (needed < 0)
-    return Problem{Error::port_budget, "link",
+    return Problem{Error::port_budget, Key::link,
                    fmt::format("a {} has links of {}, but the ports of {} are {} at most", tier, brief(fastest),
                                kind.kind, brief(kind.rate)),
                    "set a slower rate in fabric.link, or take a faster switch (`weft catalog switches`)"};
   if (needed <= kind.ports) return std::nullopt;
-  return Problem{Error::port_budget, std::move(key),
+  return Problem{Error::port_budget, key,
                  fmt::format("a {} needs {} ({}), but {} has {}", tier, counted(needed, "port"),
                              fmt::join(parts, " + "), kind.kind, grouped(kind.ports)),
                  ""};

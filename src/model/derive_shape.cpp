@@ -24,7 +24,7 @@ Attempt attempt_none(const Cluster& cluster) {
   for (const Group& group : cluster.groups) {
     const std::int64_t domain = group.spec.scale_up ? group.spec.scale_up->servers : 1;
     if (cluster.groups.size() > 1 || group.servers > domain)
-      return fail(Error::no_nics, "kind",
+      return fail(Error::no_nics, Key::kind,
                   fmt::format("kind none joins nothing, but there are {}", counted(cluster.servers, "server")),
                   domain > 1 ? "choose another kind of fabric, as `weft init --kind nvl72-racks` does; none is for one "
                                "server or one scale-up domain"
@@ -67,15 +67,15 @@ std::optional<std::int64_t> nearest(std::int64_t from, const std::function<bool(
 
 // What would be right: other values of the key to blame, tried for real.
 std::string what_would_work(const Cluster& cluster, const FabricSpec& spec, const Problem& problem) {
-  const std::string& key = problem.key;
+  const Key key = problem.key;
   std::vector<std::string> ratios;
   for (const auto& [ratio, links] : problem.ratios) {
     FabricSpec other = spec;
-    (problem.ratio_key == "oversubscription" ? other.oversubscription : other.super_oversubscription) = ratio;
+    (problem.ratio_key == Key::oversubscription ? other.oversubscription : other.super_oversubscription) = ratio;
     if (ratio.over <= 1'000'000 && ratio.under <= 1'000'000 && attempt(cluster, other))
       ratios.push_back(fmt::format("{} ({})", ratio_text(ratio.over, ratio.under), counted(links, "uplink")));
   }
-  if (!ratios.empty()) return fmt::format("{}: {} would work", problem.ratio_key, either(ratios));
+  if (!ratios.empty()) return fmt::format("{}: {} would work", enum_name(problem.ratio_key), either(ratios));
   const auto with = [&](auto FabricSpec::*member, std::int64_t from) -> std::string {
     const auto works = [&](std::int64_t candidate) {
       FabricSpec other = spec;
@@ -86,23 +86,23 @@ std::string what_would_work(const Cluster& cluster, const FabricSpec& spec, cons
     for (const std::int64_t candidate : problem.values)
       if (!value && works(candidate)) value = candidate;
     if (!value) value = nearest(from, works);
-    return value ? fmt::format("{}: {} would work", key, *value) : "";
+    return value ? fmt::format("{}: {} would work", enum_name(key), *value) : "";
   };
   std::string help;
-  if (key == "scalable_unit") help = with(&FabricSpec::scalable_unit, spec.scalable_unit);
-  if (key == "servers_per_leaf") help = with(&FabricSpec::servers_per_leaf, spec.servers_per_leaf.value_or(1));
-  if (key == "servers_per_router") help = with(&FabricSpec::servers_per_router, spec.servers_per_router);
-  if (key == "spines" && spec.spines) help = with(&FabricSpec::spines, *spec.spines);
-  if (key == "super_spines" && spec.super_spines) help = with(&FabricSpec::super_spines, *spec.super_spines);
-  if (key == "groups") help = with(&FabricSpec::groups, spec.groups.value_or(1));
-  if (key == "global_links") help = with(&FabricSpec::global_links, spec.global_links);
-  for (std::int64_t uplinks = key == "sites" ? spec.sites->uplinks - 1 : 0; uplinks > 0 && help.empty(); --uplinks) {
+  if (key == Key::scalable_unit) help = with(&FabricSpec::scalable_unit, spec.scalable_unit);
+  if (key == Key::servers_per_leaf) help = with(&FabricSpec::servers_per_leaf, spec.servers_per_leaf.value_or(1));
+  if (key == Key::servers_per_router) help = with(&FabricSpec::servers_per_router, spec.servers_per_router);
+  if (key == Key::spines && spec.spines) help = with(&FabricSpec::spines, *spec.spines);
+  if (key == Key::super_spines && spec.super_spines) help = with(&FabricSpec::super_spines, *spec.super_spines);
+  if (key == Key::groups) help = with(&FabricSpec::groups, spec.groups.value_or(1));
+  if (key == Key::global_links) help = with(&FabricSpec::global_links, spec.global_links);
+  for (std::int64_t uplinks = key == Key::sites ? spec.sites->uplinks - 1 : 0; uplinks > 0 && help.empty(); --uplinks) {
     FabricSpec other = spec;
     other.sites->uplinks = uplinks;
     if (attempt(cluster, other)) help = fmt::format("sites.uplinks: {} would work", uplinks);
   }
-  if (key == "pod") help = with(&FabricSpec::pod, spec.pod.value_or(1));
-  if (key == "k") help = with(&FabricSpec::k, spec.k.value_or(spec.leaf_switch.ports));
+  if (key == Key::pod) help = with(&FabricSpec::pod, spec.pod.value_or(1));
+  if (key == Key::k) help = with(&FabricSpec::k, spec.k.value_or(spec.leaf_switch.ports));
   if (!help.empty() || cluster.groups.size() > 1) return help;
   // No single key of the fabric helps: the largest number of servers that it can carry.
   std::int64_t low = 0;
@@ -117,13 +117,13 @@ std::string what_would_work(const Cluster& cluster, const FabricSpec& spec, cons
 }
 
 // Where a key stands; what is not written is blamed on the nearest thing that is.
-spec::Place place_of(const spec::Node& root, const std::string& key, std::size_t group = 0) {
-  const bool of_servers = key == "count" || key == "nics";
+spec::Place place_of(const spec::Node& root, Key key, std::size_t group = 0) {
+  const bool of_servers = key == Key::count || key == Key::nics;
   const spec::Entry* section = root.find(of_servers ? "servers" : "fabric");
   if (section == nullptr) return root.place;
   const auto& items = section->value.items;
   const spec::Node& node = group < items.size() ? items[group] : section->value;
-  const spec::Entry* entry = node.find(key);
+  const spec::Entry* entry = node.find(enum_name(key));
   if (entry == nullptr) entry = node.find("kind");
   return entry != nullptr ? entry->value.place : node.place;
 }
@@ -158,7 +158,7 @@ std::optional<Shape> derive_shape(const Cluster& cluster, const spec::Node& root
   const bool joins_sites =
       spec.kind != FabricKind::none && spec.kind != FabricKind::single_chassis && spec.kind != FabricKind::dragonfly;
   if (has_sites != (cluster.sites.size() > 1)) {
-    diagnostics.add(Error::bad_sites, place_of(root, "sites"),
+    diagnostics.add(Error::bad_sites, place_of(root, Key::sites),
                     has_sites ? "'sites' joins sites, but all servers stand on one"
                               : fmt::format("the servers stand on {} sites that nothing joins", cluster.sites.size()),
                     has_sites ? "give the server groups a site, or remove 'sites'"

@@ -16,6 +16,7 @@ constexpr std::int64_t kMaxMemoryRate = 8'000'000'000'000'000;   // 1 PB/s
 constexpr std::int64_t kMaxMemory = 1'000'000'000'000'000;       // 1 PB
 constexpr std::int64_t kMaxCompute = 1'000'000'000'000'000'000;  // 1,000 PFLOPS
 constexpr std::int64_t kMaxPacketRate = 1'000'000'000'000;       // 1,000 Gpps
+constexpr std::int64_t kMostHostTime = 1'000'000'000'000;        // a second of a host
 constexpr std::int64_t kMaxPartPower = 100'000'000;              // 100 kW
 constexpr std::int64_t kMaxServerPower = 10'000'000'000;         // 10 MW
 constexpr std::int64_t kMaxPrice = 1'000'000'000'000;            // $1,000,000/h
@@ -240,6 +241,42 @@ const Table& table_of<ScaleUp>() {
 }
 
 template <>
+const Table& table_of<HostCosts>() {
+  static const Table table =
+      TableOf<HostCosts>(
+          "host", "A transport that is a program, not the NIC's: what it takes of its host's time, for each NIC.")
+          .field("call", &HostCosts::call,
+                 {.text = "Of one call of the kernel, which hands packets down or takes all that have come.",
+                  .fallback = "0us",
+                  .example = "2us",
+                  .min = 0,
+                  .max = kMostHostTime})
+          .field("packet", &HostCosts::packet,
+                 {.text = "Of each packet beside its call; of those that arrive as one, once.",
+                  .fallback = "0us",
+                  .example = "300ns",
+                  .min = 0,
+                  .max = kMostHostTime})
+          .field("train", &HostCosts::train,
+                 {.text = "Bytes that a call hands down on one path at most (GSO); less than a packet: one packet.",
+                  .fallback = "64KiB",
+                  .min = 1,
+                  .max = 1 << 20})
+          .field("merged", &HostCosts::merged,
+                 {.text = "Bytes of one path that arrive as one packet at most (GRO); less than two packets: none do.",
+                  .fallback = "64KiB",
+                  .min = 1,
+                  .max = 1 << 20})
+          .field("buffer", &HostCosts::buffer,
+                 {.text = "That packets have which wait for the program; what comes beyond it is lost.",
+                  .fallback = "32MiB",
+                  .min = 65536,
+                  .max = kMaxMemory})
+          .build();
+  return table;
+}
+
+template <>
 const Table& table_of<ServerKind>() {
   static const Table table =
       TableOf<ServerKind>("server", "A server as a block diagram: counts, and where parts hang.")
@@ -294,6 +331,9 @@ const Table& table_of<ServerKind>() {
                  {.text = "Whether GPUs of a server reach each other's memory. Without it (NCCL_P2P_DISABLE=1, ACS, an "
                           "IOMMU) they use no scale-up network and meet in host memory.",
                   .fallback = "true"})
+          .field("host", &ServerKind::host,
+                 {.text = "What a transport costs that is a program. Default: it is the NIC's, and costs nothing. "
+                          "Packets only."})
           .field("scale_up", &ServerKind::scale_up, {.text = "Scale-up network between its GPUs."})
           .field("vcpus", &ServerKind::vcpus, {.text = "Virtual CPUs.", .min = 1, .max = 100'000})
           .field("memory", &ServerKind::memory,

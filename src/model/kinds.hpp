@@ -94,6 +94,15 @@ struct ScaleUp {
   std::optional<Power> power;  // of a domain, beside its servers
 };
 
+// A transport that is a program: what it takes of its host's time.
+struct HostCosts {
+  Duration call;        // of the kernel
+  Duration packet;      // beside it
+  Bytes train{65536};   // that a call hands down on one path at most
+  Bytes merged{65536};  // of one path that arrive as one packet at most
+  Bytes buffer{32 << 20};
+};
+
 struct ServerKind : Kind {
   GpuKind gpu;
   std::int64_t gpus = 0;
@@ -110,6 +119,7 @@ struct ServerKind : Kind {
   std::optional<LinkKind> host_link;
   bool gpudirect = true;
   bool p2p = true;
+  std::optional<HostCosts> host;
   std::optional<ScaleUp> scale_up;
   std::optional<std::int64_t> vcpus;
   std::optional<Bytes> memory;

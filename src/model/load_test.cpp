@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 namespace weft::model {
 namespace {
@@ -262,6 +266,19 @@ TEST(Load, LimitsAreInclusive) {
   refused("qps", {"transport.kind=rocev2", "transport.rocev2.qps=17"});
 }
 
+// Where nought says that there is none of it, a user may say so.
+TEST(Load, NoughtIsAValueWhereItMeansNone) {
+  for (const std::string set :
+       {"servers.nvme_count=0", "servers.nic.latency=0ns", "servers.nic.purchase=$0", "fabric.link.cable=0m",
+        "switching.mark_from=0%", "switching.reaction=0ns", "transport.trim_cut=0", "transport.rocev2.retries=0",
+        "transport.rocev2.cnp_interval=0ns", "transport.tcp.timer_least=0ns", "transport.tcp.delayed_ack=0ns",
+        "transport.tcp.plb_rounds=0", "transport.uet.recycle=0", "transport.uet.proportional=0",
+        "transport.uet.fair=0"}) {
+    spec::Diagnostics diagnostics;
+    EXPECT_TRUE(load(kAcp, {set}, diagnostics)) << spec::render_text(diagnostics, false);
+  }
+}
+
 TEST(Load, RulesThatContradictEachOtherAreSaid) {
   const std::string said = error_of(kAcp + "switching: {mark_from: 50%, mark_to: 10%}\n");
   EXPECT_NE(said.find("mark_from of at most 10%"), std::string::npos) << said;
@@ -293,6 +310,66 @@ TEST(Load, AGroupKnowsItsSite) {
 TEST(Load, GatewaysAreJoined) {
   const std::string said = error_of(two_sites("links: 0"));
   EXPECT_NE(said.find("'links'"), std::string::npos) << said;
+}
+
+// ---- what is not in a file
+
+TEST(Load, AnOptionIsAMappingWhoseFirstKeyIsNotWritten) {
+  spec::Diagnostics diagnostics;
+  const FaultSpec bare = read_fault("spine0", catalog(), diagnostics);
+  EXPECT_EQ(bare.part, "spine0");
+  EXPECT_EQ(bare.kind, FaultKind::down);
+  const FaultSpec fault = read_fault("s0/nic1,kind=flapping,every=20us,for=5us", catalog(), diagnostics);
+  EXPECT_EQ(fault.part, "s0/nic1");
+  EXPECT_EQ(fault.kind, FaultKind::flapping);
+  EXPECT_EQ(fault.every, microseconds(20));
+  EXPECT_EQ(fault.lasts, microseconds(5));
+  const TrafficRun traffic = read_traffic("x,pattern=ring,size=1MB", catalog(), diagnostics);
+  EXPECT_EQ(traffic.name, "x");
+  EXPECT_EQ(traffic.pattern, TrafficPattern::ring);
+  EXPECT_EQ(traffic.size.count(), 1'000'000);
+  EXPECT_FALSE(diagnostics.has_errors()) << spec::render_text(diagnostics, false);
+}
+
+TEST(Load, WhatIsWrongWithAnOptionIsSaid) {
+  const std::pair<std::string, std::string> wrong[] = {{"spine0,kind=green", "green"},
+                                                       {"spine0,colour=red", "colour"},
+                                                       {"spine0,kind", "kind"},
+                                                       {"spine0,at=soon", "soon"}};
+  for (const auto& [text, word] : wrong) {
+    spec::Diagnostics diagnostics;
+    read_fault(text, catalog(), diagnostics);
+    ASSERT_TRUE(diagnostics.has_errors()) << text;
+    const std::string said = spec::render_text(diagnostics, false);
+    EXPECT_NE(said.find(word), std::string::npos) << said;
+    EXPECT_NE(said.find("--fault"), std::string::npos) << said;
+  }
+}
+
+// The only cluster file of a folder need not be named; where there are several, none is guessed.
+TEST(Load, TheOneClusterFileOfAFolderIsFound) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / ("weft_load_test." + std::to_string(::getpid()));
+  fs::create_directories(folder);
+  const auto touch = [&](const std::string& name) { std::ofstream(folder / name) << "version: 1\n"; };
+  const auto find = [&] {
+    spec::Diagnostics diagnostics;
+    const auto found = find_cluster_file(folder, diagnostics);
+    EXPECT_NE(found.has_value(), diagnostics.has_errors());
+    return found ? found->string() : diagnostics.sorted().at(0).message + diagnostics.sorted().at(0).help;
+  };
+  touch("other.yaml");
+  EXPECT_NE(find().find("none is here"), std::string::npos) << find();
+  touch("b.weft.yaml");
+  EXPECT_EQ(find(), "b.weft.yaml");
+  for (const char* name : {"a.weft.yaml", "c.weft.yaml"}) touch(name);
+  const std::string several = find();
+  for (const char* word : {"3 here", "a.weft.yaml", "b.weft.yaml", "c.weft.yaml"})
+    EXPECT_NE(several.find(word), std::string::npos) << several;
+  for (int i = 0; i < 7; ++i) touch("d" + std::to_string(i) + ".weft.yaml");
+  EXPECT_NE(find().find("10 here"), std::string::npos) << find();
+  fs::remove_all(folder);
+  EXPECT_NE(find().find("none is here"), std::string::npos) << "a folder that is not there";
 }
 
 // What goes on beside something needs a collective before it; traffic is none.

@@ -95,7 +95,7 @@ const Table& table_of<TrafficRun>() {
           .field("verb", &TrafficRun::verb,
                  {.text = "What SRD is asked to do. `write`: as `send`, without telling the receiver; `read`: the "
                           "sender of the pattern asks, and the bytes "
-                          "come from its target.",
+                          "come from its target; `tagged`: messages with tags, as programs have them above SRD.",
                   .fallback = "send"})
           .field("transport", &TrafficRun::transport,
                  {.text = "Protocol. Default: as `transport.kind`.", .example = "tcp"})

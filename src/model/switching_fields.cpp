@@ -144,11 +144,12 @@ const Table& table_of<FaultSpec>() {
                        "`blackhole`: lost without anybody noticing; `flapping`: down again and again; `lossy` and "
                        "`corrupting`: some packets are; "
                        "`slow`: at a part of its rate; `slow-receiver`: a host takes what its NIC receives at a part "
-                       "of the rate (exact ports).",
+                       "of the rate (exact ports); `host-pause`: the program that is a NIC's transport stands still; "
+                       "`clock-jump`: its clock goes ahead by `for`.",
                .fallback = "down"})
           .field("at", &FaultSpec::at, {.text = "When it begins.", .fallback = "0us", .min = 0, .max = kMaxTime})
           .field("for", &FaultSpec::lasts,
-                 {.text = "How long; of a flapping part, each time. Default: to the end of the run.",
+                 {.text = "How long; of a flapping part, each time; of a clock, how far. Default: to the end of the run.",
                   .example = "50us",
                   .min = 1,
                   .max = kMaxTime})

@@ -17,9 +17,12 @@ namespace weft::model {
 struct ExpertsSpec {
   std::int64_t count = 0;
   std::int64_t per_token = 0;
-  std::int64_t feed_forward = 0;  // width of one
-  std::int64_t shared = 0;        // width of what every token visits beside them
-  std::int64_t dense_layers = 0;  // at the start, without experts
+  std::int64_t feed_forward = 0;         // width of one
+  std::int64_t shared = 0;               // width of what every token visits beside them
+  std::int64_t dense_layers = 0;         // at the start, without experts
+  std::int64_t groups = 1;               // of experts
+  std::int64_t groups_per_token = 1;     // that a token's experts are in at most
+  std::optional<std::int64_t> capacity;  // per cent of the mean: what an expert takes, dropped or padded
 };
 
 // Attention whose keys and values are kept as one short vector (MLA).
@@ -81,11 +84,11 @@ constexpr auto names_of(RecomputeModule) {
       {{layernorm, "layernorm"}, {mla_up_proj, "mla_up_proj"}, {mlp, "mlp"}, {moe_act, "moe_act"}});
 }
 
-enum class TrainingPrecision { bf16, fp8, mxfp8, nvfp4, fp16 };
+enum class TrainingPrecision { bf16, fp8, mxfp8, nvfp4, fp16, fp8_rowwise };
 constexpr auto names_of(TrainingPrecision) {
   using enum TrainingPrecision;
   return std::to_array<EnumName<TrainingPrecision>>(
-      {{bf16, "bf16"}, {fp8, "fp8"}, {mxfp8, "mxfp8"}, {nvfp4, "nvfp4"}, {fp16, "fp16"}});
+      {{bf16, "bf16"}, {fp8, "fp8"}, {mxfp8, "mxfp8"}, {nvfp4, "nvfp4"}, {fp16, "fp16"}, {fp8_rowwise, "fp8-rowwise"}});
 }
 
 // Whose kernels run between matrix products.
@@ -96,10 +99,11 @@ constexpr auto names_of(Framework) {
 }
 
 // What is kept in host memory.
-enum class Offload { none, optimizer, parameters };
+enum class Offload { none, optimizer, parameters, activations };
 constexpr auto names_of(Offload) {
   using enum Offload;
-  return std::to_array<EnumName<Offload>>({{none, "none"}, {optimizer, "optimizer"}, {parameters, "parameters"}});
+  return std::to_array<EnumName<Offload>>(
+      {{none, "none"}, {optimizer, "optimizer"}, {parameters, "parameters"}, {activations, "activations"}});
 }
 
 enum class Dispatcher { alltoall, allgather, deepep };
@@ -108,10 +112,25 @@ constexpr auto names_of(Dispatcher) {
   return std::to_array<EnumName<Dispatcher>>({{alltoall, "alltoall"}, {allgather, "allgather"}, {deepep, "deepep"}});
 }
 
+// How GPUs that share a sequence come to each other's keys and values.
+enum class ContextBy { ring, alltoall };
+constexpr auto names_of(ContextBy) {
+  using enum ContextBy;
+  return std::to_array<EnumName<ContextBy>>({{ring, "ring"}, {alltoall, "alltoall"}});
+}
+
+// How parameters that one copy has updated come to the others.
+enum class ParametersBy { allgather, broadcast };
+constexpr auto names_of(ParametersBy) {
+  using enum ParametersBy;
+  return std::to_array<EnumName<ParametersBy>>({{allgather, "allgather"}, {broadcast, "broadcast"}});
+}
+
 // How tokens come to their experts.
 struct MoeSpec {
   Dispatcher dispatcher = Dispatcher::alltoall;
   std::int64_t imbalance = 100;  // per cent of the mean that the busiest GPU gets
+  bool overlap = false;          // as OverlapSpec::expert
 };
 
 enum class AttentionKind { unfused, flash2, flash3, cudnn, triton };
@@ -151,10 +170,12 @@ struct ParallelSpec {
   std::int64_t pipeline = 1;
   std::int64_t context = 1;
   std::int64_t expert = 1;
-  std::optional<std::int64_t> data;  // nothing: what is left
+  std::optional<std::int64_t> data;  // nothing or 0: what is left
   bool sequence = true;
   std::optional<std::int64_t> shard;  // nothing: as the sharding says
   RankOrder order = RankOrder::tensor_data_pipeline;
+  ContextBy context_by = ContextBy::ring;
+  std::vector<std::int64_t> layers;  // of each piece of the pipeline; empty: as even as they can be
 };
 
 struct OverlapSpec {
@@ -164,6 +185,13 @@ struct OverlapSpec {
   bool expert = false;
   bool prefetch = true;
 };
+
+// Where equal jobs that run at the same time are: one behind another, or scale-up domain by scale-up domain in turn.
+enum class JobsBy { block, domain };
+constexpr auto names_of(JobsBy) {
+  using enum JobsBy;
+  return std::to_array<EnumName<JobsBy>>({{block, "block"}, {domain, "domain"}});
+}
 
 struct TrainingRun {
   LanguageModelKind model;
@@ -175,6 +203,7 @@ struct TrainingRun {
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   std::int64_t virtual_stages = 1;
   Sharding sharding = Sharding::zero1;
+  ParametersBy parameters_by = ParametersBy::allgather;
   Recompute recompute = Recompute::none;
   std::vector<RecomputeModule> recompute_modules;
   TrainingPrecision precision = TrainingPrecision::bf16;
@@ -184,6 +213,7 @@ struct TrainingRun {
   Framework framework = Framework::megatron;
   bool compile = false;
   bool dropout = false;
+  bool fused_loss = false;
   bool cuda_graphs = false;
   Offload offload = Offload::none;
   MoeSpec moe;
@@ -191,6 +221,8 @@ struct TrainingRun {
   OverlapSpec overlap;
   std::string stack;
   std::vector<std::string> slow_ranks;
+  std::int64_t jobs = 1;
+  JobsBy jobs_by = JobsBy::block;
   KeyPlaces places = {};
 };
 

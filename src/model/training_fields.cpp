@@ -37,6 +37,22 @@ const Table& table_of<ExpertsSpec>() {
                  {.text = "Width of what every token visits beside them.", .fallback = "0", .min = 0, .max = kMaxWidth})
           .field("dense_layers", &ExpertsSpec::dense_layers,
                  {.text = "Layers at the start that have no experts.", .fallback = "0", .min = 0, .max = kMaxLayers})
+          .field("groups", &ExpertsSpec::groups,
+                 {.text = "Groups that experts are in, one behind another.",
+                  .fallback = "1",
+                  .min = 1,
+                  .max = kMaxExperts})
+          .field("groups_per_token", &ExpertsSpec::groups_per_token,
+                 {.text = "Groups that a token's experts are in at most: fewer servers to send it to (`deepep`).",
+                  .fallback = "1",
+                  .min = 1,
+                  .max = kMaxExperts})
+          .field("capacity", &ExpertsSpec::capacity,
+                 {.text = "Per cent of the mean that an expert takes: what comes beyond is dropped, what is missing "
+                          "padded. Default: all that comes.",
+                  .example = "125",
+                  .min = 1,
+                  .max = 10'000})
           .build();
   return table;
 }
@@ -111,13 +127,24 @@ const Table& table_of<ParallelSpec>() {
       TableOf<ParallelSpec>("parallel", "Over how many GPUs each dimension of the job is cut.")
           .field("tensor", &ParallelSpec::tensor, degree("Parts of every matrix."))
           .field("pipeline", &ParallelSpec::pipeline, degree("Stages of layers."))
-          .field("context", &ParallelSpec::context, degree("Parts of a sequence (ring attention)."))
+          .field("layers", &ParallelSpec::layers,
+                 {.text = "Layers of each piece of the pipeline, in the order in which tokens pass them. Default: as "
+                          "even as they can be, fewer in the first and the last one.",
+                  .example = "[9, 8, 8, 7]",
+                  .min = 0,
+                  .max = kMaxLayers})
+          .field("context", &ParallelSpec::context, degree("Parts of a sequence."))
+          .field("context_by", &ParallelSpec::context_by,
+                 {.text = "How they meet: `ring` passes keys and values round beside attention, `alltoall` (Ulysses) "
+                          "gives each GPU the whole sequence of some heads before it, and takes it back behind.",
+                  .fallback = "ring"})
           .field("expert", &ParallelSpec::expert, degree("Parts of the experts; inside `data` x `context` x `tensor`."))
           .field("data", &ParallelSpec::data,
-                 {.text = "Copies of the model that each see other sequences. Default: what is left of `gpus`.",
-                  .example = "64",
-                  .min = 1,
-                  .max = kMaxGpus})
+                 {.text = "Copies of the model that each see other sequences; 0 or `auto`: what is left of `gpus`.",
+                  .fallback = "auto",
+                  .min = 0,
+                  .max = kMaxGpus,
+                  .meant = {{"auto", "0"}}})
           .field("sequence", &ParallelSpec::sequence,
                  {.text = "Norms and residuals are cut along the sequence where matrices are cut: all-gather and "
                           "reduce-scatter instead of all-reduce.",
@@ -128,12 +155,13 @@ const Table& table_of<ParallelSpec>() {
                   .example = "8",
                   .min = 1,
                   .max = kMaxGpus})
-          .field("order", &ParallelSpec::order,
-                 {.text = "Where groups are placed: ranks of the first dimension follow each other, those of the last are "
-                          "farthest apart (`context` goes with `data`). `tensor-data-pipeline` is Megatron-LM's, "
-                          "`tensor-pipeline-data` its --use-tp-pp-dp-mapping. Experts need `data` directly behind "
-                          "`tensor`.",
-                  .fallback = "tensor-data-pipeline"})
+          .field(
+              "order", &ParallelSpec::order,
+              {.text = "Where groups are placed: ranks of the first dimension follow each other, those of the last are "
+                       "farthest apart (`context` goes with `data`). `tensor-data-pipeline` is Megatron-LM's, "
+                       "`tensor-pipeline-data` its --use-tp-pp-dp-mapping. Experts need `data` directly behind "
+                       "`tensor`.",
+               .fallback = "tensor-data-pipeline"})
           .build();
   return table;
 }
@@ -173,6 +201,9 @@ const Table& table_of<MoeSpec>() {
                   .fallback = "100",
                   .min = 100,
                   .max = 10'000})
+          .field("overlap", &MoeSpec::overlap,
+                 {.text = "All-to-all beside computing of another micro-batch; the same as `overlap.expert`.",
+                  .fallback = "false"})
           .build();
   return table;
 }
@@ -184,7 +215,10 @@ const Table& table_of<TrainingRun>() {
           .field("model", &TrainingRun::model,
                  {.text = "What is trained.", .example = "llama3-70b", .required = true, .section = "models"})
           .field("gpus", &TrainingRun::gpus,
-                 {.text = "How many GPUs take part. Default: all.", .example = "512", .min = 1, .max = kMaxGpus})
+                 {.text = "How many GPUs take part. Default: all, or each of `jobs` its share.",
+                  .example = "512",
+                  .min = 1,
+                  .max = kMaxGpus})
           .field("sequence", &TrainingRun::sequence,
                  {.text = "Tokens of a sequence.", .fallback = "4096", .min = 1, .max = kMaxSequence})
           .field("global_batch", &TrainingRun::global_batch,
@@ -203,6 +237,11 @@ const Table& table_of<TrainingRun>() {
                  {.text = "What copies of the model keep only a part of: `zero1` optimizer states, `zero2` gradients "
                           "too, `zero3` parameters too (FSDP), `hybrid` as `zero3` within a scale-up domain.",
                   .fallback = "zero1"})
+          .field(
+              "parameters_by", &TrainingRun::parameters_by,
+              {.text = "How updated parameters come to the other copies with `zero1` and `zero2`: one all-gather, or "
+                       "each rank broadcasts its own in turn, and nothing is computed meanwhile (InternEvo).",
+               .fallback = "allgather"})
           .field("recompute", &TrainingRun::recompute,
                  {.text = "What is computed again in the backward pass instead of kept: `selective` the inside of "
                           "attention (nothing where it is fused), `operators` every second matrix and all that is "
@@ -215,10 +254,13 @@ const Table& table_of<TrainingRun>() {
                   .example = "[mla_up_proj]"})
           .field(
               "precision", &TrainingRun::precision,
-              {.text = "Of matrix products. `fp16` is `bf16` with a scaled loss, whose gradients are scaled back and "
-                       "looked through before the optimizer.",
+              {.text =
+                   "Of matrix products. `fp8` has one scale for a tensor, `fp8-rowwise` one for each row, `mxfp8` and "
+                   "`nvfp4` one for each block. `fp16` is `bf16` with a scaled loss, whose gradients are scaled "
+                   "back and looked through before the optimizer.",
                .fallback = "bf16"})
-          .field("attention", &TrainingRun::attention, {.text = "Kernel of attention; `triton` is FlashAttention as it was written in Triton in 2022.",
+          .field("attention", &TrainingRun::attention,
+                 {.text = "Kernel of attention; `triton` is FlashAttention as it was written in Triton in 2022.",
                   .fallback = "flash2"})
           .field("optimizer", &TrainingRun::optimizer, {.text = "What updates parameters.", .fallback = "adam"})
           .field("gradient_bytes", &TrainingRun::gradient_bytes,
@@ -233,9 +275,14 @@ const Table& table_of<TrainingRun>() {
           .field(
               "dropout", &TrainingRun::dropout,
               {.text = "Dropout behind each block and, where attention is not fused, inside it.", .fallback = "false"})
+          .field(
+              "fused_loss", &TrainingRun::fused_loss,
+              {.text = "Cross entropy is one kernel each way on 16-bit logits (FlashAttention's, Liger's, Megatron's "
+                       "`--cross-entropy-loss-fusion`) instead of operators on 32-bit ones.",
+               .fallback = "false"})
           .field("offload", &TrainingRun::offload,
-                 {.text = "What is kept in host memory: `optimizer` its states, `parameters` these too; either is "
-                          "updated by the CPU.",
+                 {.text = "What is kept in host memory: `optimizer` its states, `parameters` these too (either is "
+                          "updated by the CPU), `activations` what the backward pass needs, from layer to layer.",
                   .fallback = "none"})
           .field("moe", &TrainingRun::moe, {.text = "How tokens come to their experts."})
           .field("jitter", &TrainingRun::jitter,
@@ -251,6 +298,16 @@ const Table& table_of<TrainingRun>() {
                  {.text = "Of NCCL, as for collectives. Default: by NIC.", .example = "ib"})
           .field("slow_ranks", &TrainingRun::slow_ranks,
                  {.text = "Ranks and what is left of their speed.", .example = "[3=50%]"})
+          .field(
+              "jobs", &TrainingRun::jobs,
+              {.text = "Equal jobs that run at the same time, each on `gpus`: their collectives meet on the network. "
+                       "Several items of `run` run one after another, each alone.",
+               .fallback = "1",
+               .min = 1,
+               .max = 64})
+          .field("jobs_by", &TrainingRun::jobs_by,
+                 {.text = "Where they are: `block` one behind another, `domain` a scale-up domain each in turn.",
+                  .fallback = "block"})
           .places(&TrainingRun::places)
           .build();
   return table;

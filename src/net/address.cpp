@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <optional>
 
 #include "base/hash.hpp"
 
@@ -39,20 +40,24 @@ Result<Address, std::string> Address::parse(std::string_view text, std::uint16_t
   const std::size_t colon = text.rfind(':');
   const bool bracketed = text.starts_with('[');
   if (bracketed || (colon != std::string_view::npos && text.find(':') == colon)) {
-    std::string_view digits;
+    std::optional<std::string_view> digits;
     if (bracketed) {
       const std::size_t end = text.find(']');
       if (end == std::string_view::npos) return Failure<std::string>(fmt::format("'{}' lacks a ']'", text));
       host = std::string(text.substr(1, end - 1));
-      if (end + 1 < text.size() && text[end + 1] == ':') digits = text.substr(end + 2);
+      const std::string_view behind = text.substr(end + 1);
+      if (behind.starts_with(':'))
+        digits = behind.substr(1);
+      else if (!behind.empty())
+        return Failure<std::string>(fmt::format("'{}': behind the ']' stands ':' and a port, or nothing", text));
     } else {
       host = std::string(text.substr(0, colon));
       digits = text.substr(colon + 1);
     }
-    if (!digits.empty()) {
-      const auto [last, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-      if (error != std::errc() || last != digits.data() + digits.size())
-        return Failure<std::string>(fmt::format("'{}' is no port: a number from 0 to 65535", digits));
+    if (digits) {
+      const auto [last, error] = std::from_chars(digits->data(), digits->data() + digits->size(), port);
+      if (error != std::errc() || last != digits->data() + digits->size())
+        return Failure<std::string>(fmt::format("'{}' is no port: a number from 0 to 65535", *digits));
     }
   }
   addrinfo hints{};
@@ -77,6 +82,15 @@ void Address::set_port(std::uint16_t port) {
 std::span<const std::uint8_t> Address::ip() const {
   if (family() == AF_INET6) return {reinterpret_cast<const std::uint8_t*>(&v6(storage_).sin6_addr), 16};
   return {reinterpret_cast<const std::uint8_t*>(&v4(storage_).sin_addr), 4};
+}
+
+Address Address::with(std::span<const std::uint8_t, 16> ip, std::uint16_t port) const {
+  Address out = *this;
+  void* const at = family() == AF_INET6 ? static_cast<void*>(&v6(out.storage_).sin6_addr)
+                                        : static_cast<void*>(&v4(out.storage_).sin_addr);
+  std::memcpy(at, ip.data(), this->ip().size());
+  out.set_port(port);
+  return out;
 }
 
 std::string Address::host() const {

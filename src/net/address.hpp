@@ -33,6 +33,8 @@ class Address {
   socklen_t length() const { return length_; }
   // The IP address alone, in the order of networks.
   std::span<const std::uint8_t> ip() const;
+  // Another IP address of this one's family; bytes that it does not have are left out.
+  Address with(std::span<const std::uint8_t, 16> ip, std::uint16_t port) const;
   bool operator==(const Address& other) const;
 
  private:

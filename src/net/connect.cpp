@@ -13,8 +13,12 @@ namespace {
 using transport::kNever;
 using transport::kNone;
 
-constexpr Instant kFirstWait = 25 * kMillisecond;  // for an answer to a greeting
-constexpr Instant kPingEvery = kSecond;
+constexpr Instant kFirstWait = 25 * kMillisecond;      // for an answer to a greeting
+constexpr Instant kConfirmEvery = 100 * kMillisecond;  // until the other side has shown that it knows us, too
+// Of 200 endpoints that all know each other every pair asks: what has been quiet for less is not asked. Who does not
+// answer is asked often, by another way each time, for half of them may be dead.
+constexpr Instant kQuiet = 3 * kSecond;
+constexpr Instant kAskEvery = kSecond / 2;
 constexpr std::size_t kMostPongs = 4096;            // that wait for somebody to look at them
 constexpr std::uint32_t kMostWait = 1'000'000'000;  // ns that a probe says to have waited
 constexpr std::uint32_t kTriesPerSize = 8;          // of the ways there and back, half may be dead
@@ -73,7 +77,7 @@ std::size_t Node::longest_towards(const Address& address) const {
 
 void Node::greet(std::uint32_t number) {
   Connection& connection = connections_[number];
-  if (now_ - connection.began > config_.connect_within)
+  if (now_ - connection.began > config_.connect_within.count())
     return fail(number, fmt::format("nobody answered at {}", peers_[connection.peer].address.text()));
   say(connection, Control::hello, connection.tries++);
   set_due(number, now_ + (kFirstWait << std::min(connection.tries / 4, 5u)));
@@ -88,9 +92,14 @@ void Node::say(const Connection& connection, Control type, std::uint32_t path) {
   packet.cookie = connection.cookie;
   packet.port = address().port();
   packet.largest = static_cast<std::uint16_t>(connection.datagram);
-  if (type == Control::hello || type == Control::accept)
+  if (type == Control::hello || type == Control::accept) {
     packet.datagram = static_cast<std::uint16_t>(connection.datagram);
-  send_control(path, peers_[connection.peer].address, packet);
+    packet.features = features();
+  }
+  // Who answers shows that what is under way can get there, too: the way may take less than it did.
+  if (type == Control::ping && connection.under_way > 0) packet.datagram = packet.largest;
+  path = way(connection, path);
+  send_control(path, towards(connection, path), packet);
 }
 
 void Node::send_control(std::uint32_t path, const Address& to, const ControlPacket& packet) {
@@ -110,7 +119,7 @@ void Node::take_control(const Inbox::Datagram& datagram) {
     ++counters_.not_ours;
     // Greetings are long in every version; whoever sends a short one from somebody else's address gains nothing.
     if (const auto refusal = refusal_of(datagram.bytes); refusal && datagram.bytes.size() >= kLeastDatagram)
-      send_raw(greeted_++, datagram.from, encode(*refusal));
+      send_raw(nics_ * greeted_++, datagram.from, encode(*refusal));
     return;
   }
   if (packet->type == Control::hello) return take_hello(datagram, *packet);
@@ -140,16 +149,20 @@ void Node::take_control(const Inbox::Datagram& datagram) {
     if (connection.state == State::greeting) {
       if (packet->datagram < kLeastDatagram || packet->datagram > connection.datagram) return;
       know(connection, packet->own_connection);
+      connection.takes_both = packet->features & kTakesBoth;
+      connection.their_nics = nics_in(packet->features);
       come_up(number, packet->datagram);
     }
     return say(connection, Control::ping, connection.tries);
   }
   if (packet->own_connection != connection.theirs) return;
   connection.heard = now_;
-  srd_.hear(now_, 0, number);  // what waits for a peer that answers is not failed for silence
+  // What waits for a peer that answers is not failed for silence.
+  if (packet->type == Control::pong) srd_.hear(now_, 0, number);
   if (connection.state == State::accepted && packet->largest >= kLeastDatagram &&
       packet->largest <= connection.datagram)
     come_up(number, packet->largest);
+  if (packet->type >= Control::nic) return take_nic(connection, datagram, *packet);
   if (packet->type == Control::ping) answer(connection, *packet, datagram);
   if (packet->type == Control::pong && packet->features != 0 && pongs_.size() < kMostPongs)
     pongs_.push_back(
@@ -167,7 +180,8 @@ void Node::answer(Connection& connection, const ControlPacket& ping, const Inbox
   pong.nonce = ping.nonce;
   pong.largest = static_cast<std::uint16_t>(connection.datagram);
   pong.features = 1 + static_cast<std::uint32_t>(std::clamp<Instant>((now() - datagram.at) / 1000, 0, kMostWait));
-  send_control(ping.features - 1, peers_[connection.peer].address, pong);
+  const std::uint32_t path = way(connection, ping.features - 1);
+  send_control(path, towards(connection, path), pong);
 }
 
 void Node::probe(std::uint32_t peer, std::uint32_t path, std::uint32_t back, std::uint64_t nonce, bool whole,
@@ -183,15 +197,15 @@ void Node::probe(std::uint32_t peer, std::uint32_t path, std::uint32_t back, std
   if (whole) ping.datagram = ping.largest;
   ping.features = back + 1;
   if (hops > 0) sockets_[path].set_hops(hops);
-  send_control(path, peers_[peer].address, ping);
+  send_control(path, towards(connection, path), ping);
   if (hops > 0) sockets_[path].set_hops(0);
 }
 
 std::optional<Address> Node::turned_back(std::uint32_t path) {
   if (!hears_routers_)
-    for (UdpSocket& socket : std::span(sockets_).subspan(1)) socket.hear_routers();
+    for (UdpSocket& socket : std::span(sockets_).subspan(nics_)) socket.hear_routers();
   hears_routers_ = true;
-  return path == 0 ? std::nullopt : sockets_[path].turned_back();
+  return path < nics_ ? std::nullopt : sockets_[path].turned_back();
 }
 
 std::vector<PathHealth> Node::path_health(std::uint32_t peer) {
@@ -209,7 +223,7 @@ void Node::take_hello(const Inbox::Datagram& datagram, const ControlPacket& hell
     retry.connection = hello.own_connection;
     retry.nonce = hello.nonce;
     retry.cookie = cookies_.make(address, hello.own_connection, seconds);
-    return send_control(greeted_++, address, retry);
+    return send_control(nics_ * greeted_++, address, retry);
   }
   const bool wants_key = get<std::uint16_t>(datagram.bytes, 54) == kTagBytes;
   if (wants_key != config_.key.has_value() || (config_.key && !is_tagged(datagram.bytes, *config_.key))) {
@@ -221,7 +235,7 @@ void Node::take_hello(const Inbox::Datagram& datagram, const ControlPacket& hell
                    : wants_key  ? "its job has another key"
                                 : "its job has a key, and it was greeted without";
     ++counters_.not_ours;
-    return send_control(greeted_++, address, refusal);
+    return send_control(nics_ * greeted_++, address, refusal);
   }
   const std::uint32_t peer = peer_at(address);
   std::uint32_t number = peers_[peer].connection;
@@ -238,6 +252,8 @@ void Node::take_hello(const Inbox::Datagram& datagram, const ControlPacket& hell
     connection.state = State::accepted;
   }
   know(connection, hello.own_connection);
+  connection.takes_both = hello.features & kTakesBoth;
+  connection.their_nics = nics_in(hello.features);
   connection.heard = now_;
   if (connection.state == State::accepted)
     connection.datagram = std::min<std::size_t>(hello.datagram, longest_towards(address));
@@ -248,8 +264,9 @@ void Node::take_hello(const Inbox::Datagram& datagram, const ControlPacket& hell
   accept.nonce = hello.nonce;
   accept.port = this->address().port();
   accept.datagram = static_cast<std::uint16_t>(connection.datagram);
-  send_control(connection.tries++, address, accept);
-  if (connection.state == State::accepted) set_due(number, now_ + kPingEvery);
+  accept.features = features();
+  send_control(nics_ * connection.tries++, address, accept);
+  if (connection.state == State::accepted) set_due(number, now_ + kConfirmEvery);
 }
 
 void Node::come_up(std::uint32_t number, std::size_t datagram) {
@@ -260,7 +277,8 @@ void Node::come_up(std::uint32_t number, std::size_t datagram) {
   srd_.set_payload(0, number, connection.fragment);
   connection.heard = now_;
   if (config_.watches_paths) peers_[connection.peer].watch = std::make_unique<PathWatch>(sockets_.size());
-  set_due(number, now_ + kPingEvery);
+  lay_lanes(connection);
+  set_due(number, now_ + (introduce(connection) ? kConfirmEvery : kQuiet));
   const std::vector<std::uint32_t> waiting = std::exchange(connection.waiting, {});
   for (const std::uint32_t slot : waiting) post(slot);
 }
@@ -302,13 +320,20 @@ void Node::run_timers() {
       continue;
     }
     const Instant quiet = now_ - connection.heard;
-    if (quiet > config_.dead_after) {
+    if (quiet > config_.dead_after.count()) {
       fail(number, fmt::format("nothing came from it for {} s", quiet / kSecond));
       continue;
     }
-    if (quiet >= kPingEvery && peers_[connection.peer].address != address())
-      say(connection, Control::ping, connection.tries++);
-    set_due(number, now_ + kPingEvery);
+    if (connection.state == State::up && introduce(connection)) {
+      set_due(number, now_ + kConfirmEvery);
+      continue;
+    }
+    if (connection.state == State::up && quiet < kQuiet) {
+      set_due(number, connection.heard + kQuiet);
+      continue;
+    }
+    if (peers_[connection.peer].address != address()) say(connection, Control::ping, connection.tries++);
+    set_due(number, now_ + (connection.state == State::up ? kAskEvery : kConfirmEvery));
   }
 }
 

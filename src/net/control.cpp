@@ -7,7 +7,6 @@
 
 #include "base/big_endian.hpp"
 #include "base/crc32c.hpp"
-#include "transport/srd/codec.hpp"
 
 namespace weft::net {
 namespace {
@@ -21,7 +20,7 @@ std::uint32_t control_checksum(std::span<const std::uint8_t> packet) {
 }
 
 bool is_control(std::uint8_t type) {
-  return type >= static_cast<std::uint8_t>(Control::hello) && type <= static_cast<std::uint8_t>(Control::bye);
+  return type >= static_cast<std::uint8_t>(Control::hello) && type <= static_cast<std::uint8_t>(Control::seen);
 }
 
 }  // namespace
@@ -30,7 +29,7 @@ std::vector<std::uint8_t> encode(const ControlPacket& packet, const Key* key) {
   const bool tagged = key != nullptr && packet.type != Control::refused;
   const std::size_t text = tagged ? kTagBytes : std::min(packet.text.size(), kMostText);
   std::vector<std::uint8_t> out(kControlBytes + text);
-  put(out, 0, transport::kWireVersion);
+  put(out, 0, packet.version);
   put(out, 1, static_cast<std::uint8_t>(packet.type));
   put(out, 8, packet.connection);
   put(out, 16, packet.own_connection);
@@ -85,6 +84,7 @@ std::optional<ControlPacket> refusal_of(std::span<const std::uint8_t> hello) {
       hello[1] != static_cast<std::uint8_t>(Control::hello))
     return std::nullopt;
   ControlPacket out;
+  out.version = hello[0];
   out.type = Control::refused;
   out.connection = get<std::uint64_t>(hello, 16);
   out.nonce = get<std::uint64_t>(hello, 24);

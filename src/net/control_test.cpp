@@ -14,7 +14,7 @@ Address at(const char* text) { return *Address::parse(text, 0); }
 RC_GTEST_PROP(Control, WhatGoesInComesOut, ()) {
   ControlPacket packet;
   packet.type = *rc::gen::element(Control::hello, Control::retry, Control::accept, Control::refused, Control::ping,
-                                  Control::pong, Control::bye);
+                                  Control::pong, Control::bye, Control::nic, Control::look, Control::seen);
   packet.connection = *rc::gen::arbitrary<std::uint64_t>();
   packet.own_connection = *rc::gen::arbitrary<std::uint64_t>();
   packet.nonce = *rc::gen::arbitrary<std::uint64_t>();
@@ -69,6 +69,7 @@ TEST(Control, AnotherVersionIsToldSoInWords) {
   ASSERT_TRUE(refusal.has_value());
   EXPECT_EQ(refusal->connection, 42u);
   EXPECT_NE(refusal->text.find("version"), std::string::npos);
+  EXPECT_EQ(encode(*refusal)[0], bytes[0]) << "who is older reads nothing newer";
 }
 
 TEST(Cookies, AreOfAnAddressAConnectionAndATime) {

@@ -1,9 +1,12 @@
 #include "net/node.hpp"
 
+#include <fmt/format.h>
 #include <poll.h>
+#include <sys/epoll.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <ctime>
 
 namespace weft::net {
@@ -22,8 +25,8 @@ transport::SrdConfig srd_config(std::size_t datagram) {
   srd.payload = static_cast<std::uint32_t>(datagram - kAroundPayload);
   srd.header = transport::kWireHeader;
   srd.drops = true;
-  srd.base_rtt = kGuessedRoundTrip;
-  srd.packet_time = static_cast<std::int64_t>(datagram) * 8 * 1000 * 1'000'000'000 / kGuessedRate;
+  srd.base_rtt = Duration(kGuessedRoundTrip);
+  srd.packet_time = Duration(static_cast<std::int64_t>(datagram) * 8 * 1000 * 1'000'000'000 / kGuessedRate);
   srd.burst = kMostSegments;
   return srd;
 }
@@ -32,20 +35,44 @@ transport::SrdConfig srd_config(std::size_t datagram) {
 
 Result<std::unique_ptr<Node>, std::string> Node::open(const NodeConfig& config, transport::rdm::Layer& layer,
                                                       Pointers& pointers) {
+  std::vector<Address> nics = {config.local};
+  nics.insert(nics.end(), config.more.begin(), config.more.end());
+  if (nics.size() > kMostNics) return Failure<std::string>(fmt::format("at most {} NICs are used together", kMostNics));
+  for (const Address& each : config.more)
+    if (each.family() != config.local.family())
+      return Failure<std::string>("NICs that are used together have addresses of one family");
+  for (const Address& each : nics)
+    if (nics.size() > 1 && std::ranges::all_of(each.ip(), [](std::uint8_t byte) { return byte == 0; }))
+      return Failure<std::string>("several NICs are named by an address each");
+  const auto count = static_cast<std::uint32_t>(nics.size());
   std::vector<UdpSocket> sockets;
-  Address local = config.local;
-  for (std::uint32_t i = 0; i < std::clamp(config.paths, 1u, 64u); ++i) {
-    auto socket = UdpSocket::open(local, i == 0);
+  const std::uint32_t paths = std::max(count, std::clamp(config.paths, 1u, 64u));
+  for (std::uint32_t i = 0; i < paths - paths % count; ++i) {
+    auto socket = UdpSocket::open(nics[i % count], i < count);
     if (!socket) return Failure<std::string>(socket.error());
     sockets.push_back(std::move(*socket));
-    local.set_port(0);
+    nics[i % count].set_port(0);
   }
-  return std::unique_ptr<Node>(new Node(config, layer, pointers, std::move(sockets), srd_config(kGuessedDatagram)));
+  Descriptor all(count > 1 ? epoll_create1(EPOLL_CLOEXEC) : -1);
+  for (std::uint32_t i = 0; count > 1 && i < count; ++i) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    if (epoll_ctl(all.get(), EPOLL_CTL_ADD, sockets[i].fd(), &event) != 0)
+      return Failure<std::string>(fmt::format("cannot wait for several sockets: {}", std::strerror(errno)));
+  }
+  const transport::SrdConfig srd = srd_config(kGuessedDatagram);
+  return std::unique_ptr<Node>(new Node(config, layer, pointers, std::move(sockets), srd, std::move(all)));
 }
 
 Node::Node(const NodeConfig& config, transport::rdm::Layer& layer, Pointers& pointers, std::vector<UdpSocket> sockets,
-           const transport::SrdConfig& srd)
-    : config_(config), layer_(layer), pointers_(pointers), sockets_(std::move(sockets)), srd_(srd) {
+           const transport::SrdConfig& srd, Descriptor all)
+    : config_(config),
+      layer_(layer),
+      pointers_(pointers),
+      nics_(static_cast<std::uint32_t>(1 + config.more.size())),
+      sockets_(std::move(sockets)),
+      all_(std::move(all)),
+      srd_(srd) {
   for (const UdpSocket& socket : sockets_) paths_.push_back({socket.local().port(), 0, 0});
   train_.parts.reserve(2 * kMostSegments + kMostSegments);
   now_ = now();
@@ -70,15 +97,23 @@ std::byte* Node::bytes_at(transport::rdm::Place place) {
 
 void Node::progress(Instant now) {
   now_ = std::max(now_, now);
+  stale_ = false;
   layer_.tick(now_);
-  push(false);  // what the program has handed in since
+  // What the program has handed in since. Where SRD is about to miss an answer, what has come is looked at first: who
+  // was away finds it in the socket.
+  const Instant due = srd_.next_wake(0);
+  const bool looks_first = due != 0 && due <= now_;
+  if (!looks_first) push(false);
+  const std::uint64_t before = counters_.datagrams_in;
   bool more = true;
   while (more) {
     more = receive();
     if (more) send_acks();
   }
-  run_timers();
-  push(true);
+  const bool rings = !timers_.empty() && timers_.begin()->first <= now_;
+  if (rings) run_timers();
+  // Where nothing came there is nothing more to send.
+  if (looks_first || rings || counters_.datagrams_in != before) push(true);
 }
 
 void Node::push() { push(false); }
@@ -135,7 +170,8 @@ void Node::post(std::uint32_t slot) {
   operation.peer = outgoing.connection;
   operation.bytes = outgoing.message.bytes;
   operation.tag = slot;
-  if (!srd_.post(now_, 0, operation)) fail(outgoing.connection, "too much is waiting for it");
+  if (!srd_.post(now_, 0, operation)) return fail(outgoing.connection, "too much is waiting for it");
+  ++connections_[outgoing.connection].under_way;
 }
 
 // What has become of it.
@@ -145,6 +181,7 @@ void Node::finish() {
     if (done.kind == transport::Completion::Kind::received) continue;
     const Outgoing outgoing = outgoing_[done.tag];
     outgoing_.give_back(done.tag);
+    --connections_[outgoing.connection].under_way;
     if (connections_[outgoing.connection].state == State::over) continue;
     if (done.kind == transport::Completion::Kind::sent) {
       layer_.sent(now_, outgoing.message.context);

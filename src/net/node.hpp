@@ -8,7 +8,8 @@
 // against what its numbers say, its fragment size against the peer's.
 //
 // A node has no thread. Whoever calls progress() moves what can be moved; wait() sleeps until there is something to do.
-// Calls come from one thread at a time; background.hpp has a thread for programs that compute for long.
+// Calls come from one thread at a time; programs that compute for long have a thread that calls meanwhile (api,
+// provider, nccl).
 
 #include <array>
 #include <cstdint>
@@ -41,12 +42,13 @@ inline constexpr Instant kSecond = 1000 * kMillisecond;
 
 struct NodeConfig {
   Address local = Address::any(AF_INET);  // where packets are taken; port 0: any
+  std::vector<Address> more{};            // other NICs of this host: paths are spread over all of them (nics.cpp)
   std::uint32_t paths = 64;               // source ports
   std::size_t datagram = 0;               // longest, in bytes of UDP payload; 0: as the interface allows
-  Instant connect_within = 10 * kSecond;
-  Instant dead_after = 8 * kSecond;  // without a word, though asked
-  std::optional<Key> key{};          // of the job: only those who have it, too, are let in (seal.hpp)
-  bool watches_paths = false;        // keeps what became of each path's packets, for path_health()
+  Duration connect_within = microseconds(10'000'000);
+  Duration dead_after = microseconds(8'000'000);  // without a word, though asked
+  std::optional<Key> key{};                       // of the job: only those who have it, too, are let in (seal.hpp)
+  bool watches_paths = false;                     // keeps what became of each path's packets, for path_health()
 };
 
 // What a handle of the layer's driver stands for.
@@ -102,8 +104,8 @@ class Node {
   // Until something arrives, a timer is due, or `until` has come.
   void wait(Instant until);
   Instant next_wake() const;
-  bool owes() const { return owes_; }               // somebody waits for an acknowledgement that was kept back
-  int fd() const { return sockets_.front().fd(); }  // readable: progress() has something to do
+  bool owes() const { return owes_; }  // somebody waits for an acknowledgement that was kept back
+  int fd() const { return nics_ > 1 ? all_.get() : sockets_.front().fd(); }  // readable: progress() has something to do
   static Instant now();
 
   const NodeCounters& counters() const { return counters_; }
@@ -135,6 +137,12 @@ class Node {
     std::unique_ptr<PathWatch> watch;  // of the last connection
   };
   enum class State : std::uint8_t { greeting, accepted, up, over };
+  // A pair of NICs, ours and the peer's.
+  struct Lane {
+    Address to;
+    std::uint64_t nonce = 0;  // of what asks whether it works
+    bool up = false;
+  };
   struct Connection {
     std::uint32_t peer = 0;
     State state = State::greeting;
@@ -152,9 +160,15 @@ class Node {
     std::uint32_t unsaid = 0;  // packets of data since the last
     std::uint64_t asked = 0;   // look at the sockets that last brought data, unless data was sent since
     std::uint8_t prompt = 0;   // times in a row that data was answered by data at once
+    bool takes_both = false;   // an acknowledgement and data behind it as one datagram
     bool certain_way = false;  // the last packet of data said which way its acknowledgement is to take
+    std::uint32_t their_nics = 1;
+    std::vector<Lane> lanes;          // by path modulo their number; empty: there is one
+    std::uint32_t introductions = 0;  // of our NICs to the peer and of the lanes
+    std::uint32_t tried_nics = 0;     // bits: of ours, those that the peer has reached
     Instant due = transport::kNever;
     std::uint32_t newest = 0;            // packet of data that has a place
+    std::uint32_t under_way = 0;         // outgoing messages that the transport has
     std::vector<std::uint32_t> waiting;  // outgoing messages that wait for the connection
     std::set<std::uint32_t> arriving;    // first numbers of messages of which not all is here
   };
@@ -176,7 +190,7 @@ class Node {
   };
 
   Node(const NodeConfig& config, transport::rdm::Layer& layer, Pointers& pointers, std::vector<UdpSocket> sockets,
-       const transport::SrdConfig& srd);
+       const transport::SrdConfig& srd, Descriptor all);
 
   // node.cpp
   void pull();
@@ -197,7 +211,8 @@ class Node {
   void take_acks();
   std::span<std::uint8_t> write(Answer& answer, std::uint32_t path);
   void send_acks();
-  bool take_along();
+  enum class Company : std::uint8_t { none, before, behind };
+  Company take_along();
   void send_data();
   void add_to_train(const transport::Transmit& out);
   bool flush();
@@ -208,6 +223,7 @@ class Node {
   bool receive();
   void take(const Inbox::Datagram& datagram);
   void take_packet(const Inbox::Datagram& datagram);
+  std::size_t ack_bytes() const { return transport::kWireHeader + (config_.key ? kSealBytes : 0); }
   Inbox::Expected expected();
   bool fits(const transport::Encoded& packet, std::uint16_t fragment, std::span<const std::uint8_t> rest,
             std::span<const std::uint8_t> in_place) const;
@@ -231,10 +247,24 @@ class Node {
   void set_due(std::uint32_t connection, Instant due);
   void run_timers();
 
+  // nics.cpp
+  std::uint32_t way(const Connection& connection, std::uint32_t path) const;
+  const Address& towards(const Connection& connection, std::uint32_t path) const;
+  void lay_lanes(Connection& connection);
+  bool introduce(Connection& connection);
+  void look(const Connection& connection, std::uint32_t lane);
+  void take_nic(Connection& connection, const Inbox::Datagram& datagram, const ControlPacket& packet);
+  std::uint32_t features() const { return kTakesBoth | (nics_ - 1) << kNicsShift; }
+  static std::uint32_t nics_in(std::uint32_t features) { return 1 + (features >> kNicsShift) % kMostNics; }
+
   NodeConfig config_;
   transport::rdm::Layer& layer_;
   Pointers& pointers_;
-  std::vector<UdpSocket> sockets_;  // the first takes packets; each sends those of a path
+  std::uint32_t nics_;
+  std::vector<UdpSocket>
+      sockets_;     // each sends those of a path, by NIC path modulo nics_; the first of each NIC takes packets
+  Descriptor all_;  // epoll, where there are several NICs
+  std::uint32_t taking_ = 0;  // NIC that packets are being taken from
   bool hears_routers_ = false;
   transport::Srd srd_;
   Cookies cookies_;
@@ -247,6 +277,7 @@ class Node {
   bool owes_now_ = false;      // and are not to be kept back
   std::uint32_t greeted_ = 0;  // answers to greetings: each by another path, for one may be dead
   bool blocked_ = false;       // the kernel has no room for the train
+  bool stale_ = false;         // something was sent since `now_`
   Instant now_ = 0;
   std::vector<Peer> peers_;
   std::unordered_map<Address, std::uint32_t, AddressHash> by_address_;

@@ -16,12 +16,17 @@ void PathWatch::sent(Instant now, std::uint32_t sequence, std::uint32_t path, st
   begun_ = true;
   if (!transport::before(sequence, next_)) next_ = sequence + 1;
   Slot& slot = slots_[sequence % kSlots];
-  std::uint8_t before = kNoPath;
-  if (again && slot.sequence == sequence && slot.path != kNoPath) {
-    before = slot.path;
-    lose(paths_[before], slot.at);
+  if (!again || slot.sequence != sequence) {
+    slot = {.sequence = sequence};
+  } else if (slot.path != kNoPath) {
+    lose(paths_[slot.path], slot.at);
+    if (slot.copies == kMostCopies) std::shift_left(slot.before.begin(), slot.before.end(), 1);
+    slot.copies = std::min<std::uint8_t>(slot.copies + 1, kMostCopies);
+    slot.before[slot.copies - 1] = slot.path;
   }
-  slot = {sequence, static_cast<std::uint8_t>(path), before, again, now};
+  slot.path = static_cast<std::uint8_t>(path);
+  slot.again = again;
+  slot.at = now;
   ++paths_[path].packets;
   paths_[path].bytes += bytes;
 }
@@ -47,6 +52,18 @@ void PathWatch::arrive(Slot& slot, Instant at) {
   ++path.spell_arrived;
   if (++path.clean >= kCleanAgain || path.spell_lost == 0) path.spell_lost = path.spell_arrived = path.times = 0;
   slot.path = kNoPath;
+  if (slot.copies == 0) return;
+  if (copied_.size() == kMostArrived) copied_.erase(copied_.begin());
+  copied_.push_back(slot.sequence);
+}
+
+PathWatch::Slot* PathWatch::came_once_more(std::uint32_t echo, Instant at) {
+  if (Slot& echoed = slots_[echo % kSlots]; echoed.sequence == echo && echoed.copies > 0) return &echoed;
+  for (; !copied_.empty(); copied_.pop_back()) {
+    Slot& slot = slots_[copied_.back() % kSlots];
+    if (slot.sequence == copied_.back() && slot.copies > 0 && at - slot.at < kLately) return &slot;
+  }
+  return nullptr;
 }
 
 void PathWatch::acknowledged(Instant at, std::uint8_t flags, const transport::Header& header) {
@@ -56,20 +73,18 @@ void PathWatch::acknowledged(Instant at, std::uint8_t flags, const transport::He
   Slot& echoed = slots_[echo % kSlots];
   constexpr std::uint8_t kTwice = transport::kTrimmed | transport::kNotReady;
   const bool twice = (flags & kTwice) == kTwice;
-  if (echoed.sequence == echo && twice && echoed.before != kNoPath) {
-    // Both came: the first was only late.
-    Path& path = paths_[echoed.before];
+  if (Slot* const slot = twice ? came_once_more(echo, at) : nullptr) {
+    Path& path = paths_[slot->before[--slot->copies]];
     --path.lost;
     ++path.late;
     path.spell_lost -= path.spell_lost > 0;
     path.in_a_row = 0;
-    echoed.before = kNoPath;
   }
   if (echoed.sequence == echo && !twice && echoed.path != kNoPath && !echoed.again && at > echoed.at) {
     Path& path = paths_[echoed.path];
-    const Instant trip = at - echoed.at;
-    path.least_rtt = path.least_rtt == 0 ? trip : std::min(path.least_rtt, trip);
-    path.smooth_rtt = path.smooth_rtt == 0 ? trip : path.smooth_rtt + (trip - path.smooth_rtt) / 16;
+    const Duration trip(at - echoed.at);
+    path.least_rtt = path.least_rtt == Duration(0) ? trip : std::min(path.least_rtt, trip);
+    path.smooth_rtt = path.smooth_rtt == Duration(0) ? trip : path.smooth_rtt + (trip - path.smooth_rtt) / 16;
     path.longest_rtt = std::max(path.longest_rtt, trip);
   }
   const auto take = [&](std::uint32_t sequence) {
@@ -85,10 +100,10 @@ void PathWatch::acknowledged(Instant at, std::uint8_t flags, const transport::He
 
 std::vector<PathHealth> PathWatch::look(Instant now) {
   looked_ = now;
-  std::vector<Instant> trips;
+  std::vector<Duration> trips;
   for (const Path& path : paths_)
-    if (path.smooth_rtt > 0) trips.push_back(path.smooth_rtt);
-  Instant median = 0;
+    if (path.smooth_rtt > Duration(0)) trips.push_back(path.smooth_rtt);
+  Duration median;
   if (!trips.empty()) {
     std::ranges::nth_element(trips, trips.begin() + static_cast<std::ptrdiff_t>(trips.size() / 2));
     median = trips[trips.size() / 2];
@@ -116,9 +131,9 @@ std::vector<PathHealth> PathWatch::look(Instant now) {
   return out;
 }
 
-void PathWatch::judge(Path& path, double others, Instant median, Instant now) {
-  constexpr Instant kMuch = 200'000'000;  // ps
-  const bool slow = path.smooth_rtt > 2 * median && path.smooth_rtt > median + kMuch;
+void PathWatch::judge(Path& path, double others, Duration median, Instant now) {
+  constexpr Duration kMuch = microseconds(200);
+  const bool slow = path.smooth_rtt > median * 2 && path.smooth_rtt > median + kMuch;
   if (!slow) {
     path.slow_since = 0;
   } else if (path.slow_since == 0) {

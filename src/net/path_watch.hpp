@@ -3,7 +3,9 @@
 //
 // SRD itself keeps of a path only what it needs to choose the next one. This sees what goes out and what is
 // acknowledged, and keeps round trips, losses and since when a path is ill. A packet that is sent again was lost on the
-// path that it took before; if the receiver then says that it came twice, it was late and not lost.
+// path that it took before; each time that the receiver then says that it came once more, one of those was late and not
+// lost: which, nobody knows, and the newest is excused first. Of which packet it was a copy is known only while SRD
+// still waits for some before it; else it was of one that arrived lately.
 //
 // A path is
 //   dead    three packets in a row were lost, over 5 ms, and nothing has arrived since the first of them was sent
@@ -15,7 +17,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "transport/packet.hpp"
+#include "base/units.hpp"
+#include "transport/operation.hpp"
 
 namespace weft::net {
 
@@ -27,18 +30,18 @@ struct PathHealth {
   std::uint64_t bytes = 0;
   std::uint64_t arrived = 0;  // of them, as far as the receiver said
   std::uint64_t lost = 0;
-  std::uint64_t late = 0;       // taken for lost, and arrived
-  std::int64_t least_rtt = 0;   // ps; 0: none was measured
-  std::int64_t smooth_rtt = 0;  // mean of the last sixteen or so
-  std::int64_t longest_rtt = 0;
+  std::uint64_t late = 0;  // taken for lost, and arrived
+  Duration least_rtt;      // 0: none was measured
+  Duration smooth_rtt;     // mean of the last sixteen or so
+  Duration longest_rtt;
   PathState state = PathState::healthy;
-  std::int64_t since = 0;  // when the state began, where it is not healthy
-  std::int64_t heard = 0;  // when the receiver last said that something of it came
+  transport::Instant since = 0;  // when the state began, where it is not healthy
+  transport::Instant heard = 0;  // when the receiver last said that something of it came
 };
 
 class PathWatch {
  public:
-  using Instant = std::int64_t;
+  using Instant = transport::Instant;
   explicit PathWatch(std::size_t paths) : paths_(paths), slots_(kSlots) {}
 
   void sent(Instant now, std::uint32_t sequence, std::uint32_t path, std::uint64_t bytes, bool again);
@@ -55,13 +58,17 @@ class PathWatch {
   static constexpr Instant kApart = 5'000'000'000;  // 5 ms: what a full queue dropped at once is one loss
   static constexpr std::uint32_t kCleanAgain = 1000;
   static constexpr std::uint8_t kNoPath = 0xFF;
+  static constexpr std::uint8_t kMostCopies = 9;
+  static constexpr Instant kLately = 200'000'000'000;  // 200 ms: no host stands still for longer
+  static constexpr std::size_t kMostArrived = 256;
   static constexpr Instant kLookEvery = 50'000'000'000;  // 50 ms: as well as is known since when one is slow
 
   struct Slot {
     std::uint32_t sequence = 0;
-    std::uint8_t path = kNoPath;    // of the last transmission; kNoPath: it has arrived, or there is none
-    std::uint8_t before = kNoPath;  // of the one before it, which was taken for lost
+    std::uint8_t path = kNoPath;  // of the last transmission; kNoPath: it has arrived, or there is none
     bool again = false;
+    std::uint8_t copies = 0;                         // before it, which were taken for lost
+    std::array<std::uint8_t, kMostCopies> before{};  // their paths; of more, the newest
     Instant at = 0;
   };
   struct Path : PathHealth {
@@ -78,12 +85,14 @@ class PathWatch {
   };
   void arrive(Slot& slot, Instant at);
   void lose(Path& path, Instant sent);
-  void judge(Path& path, double others, Instant median, Instant now);
+  Slot* came_once_more(std::uint32_t echo, Instant at);
+  void judge(Path& path, double others, Duration median, Instant now);
 
   std::vector<Path> paths_;
   std::vector<Slot> slots_;
-  std::uint32_t below_ = 0;  // all before it have arrived
-  std::uint32_t next_ = 0;   // behind the last that was sent
+  std::vector<std::uint32_t> copied_;  // that arrived after more than one transmission, the newest last
+  std::uint32_t below_ = 0;            // all before it have arrived
+  std::uint32_t next_ = 0;             // behind the last that was sent
   bool begun_ = false;
   Instant looked_ = 0;
 };

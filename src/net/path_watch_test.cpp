@@ -60,8 +60,8 @@ TEST(PathWatch, HealthyPathsAreHealthy) {
     EXPECT_EQ(path.packets, 1250u);
     EXPECT_EQ(path.arrived, 1250u);
     EXPECT_EQ(path.lost, 0u);
-    EXPECT_EQ(path.least_rtt, kTrip);
-    EXPECT_EQ(path.smooth_rtt, kTrip);
+    EXPECT_EQ(path.least_rtt, Duration(kTrip));
+    EXPECT_EQ(path.smooth_rtt, Duration(kTrip));
     EXPECT_EQ(path.bytes, 1'250'000u);
   }
 }
@@ -130,6 +130,62 @@ TEST(PathWatch, LateIsNotLost) {
   watch.acknowledged(2 * kTrip, transport::kTrimmed | transport::kNotReady, header);
   EXPECT_EQ(watch.look(kTrip)[1].lost, 0u);
   EXPECT_EQ(watch.look(kTrip)[1].late, 1u);
+}
+
+// Where the peer did not run for a while, several copies are sent, each by another path, and all of them come.
+TEST(PathWatch, AsManyCopiesAsComeWereOnlyLate) {
+  constexpr std::uint32_t kCopies = 5;
+  transport::Header header;
+  header.sequence = 1;
+  for (std::uint32_t came = 1; came <= kCopies; ++came) {
+    PathWatch watch(8);
+    for (std::uint32_t path = 0; path < kCopies; ++path) watch.sent(path * kTrip, 0, path, 1000, path > 0);
+    watch.acknowledged(kCopies * kTrip, 0, header);
+    for (std::uint32_t i = 1; i < came; ++i)
+      watch.acknowledged(kCopies * kTrip, transport::kTrimmed | transport::kNotReady, header);
+    const auto paths = watch.look(kCopies * kTrip);
+    for (std::uint32_t path = 0; path + 1 < kCopies; ++path) {
+      EXPECT_EQ(paths[path].lost, path + came < kCopies ? 1u : 0u) << came << " came, path " << path;
+      EXPECT_EQ(paths[path].late, path + came < kCopies ? 0u : 1u) << came << " came, path " << path;
+    }
+    EXPECT_EQ(paths[kCopies - 1].arrived, 1u);
+  }
+}
+
+// A receiver that waits for nothing before the newest packet echoes that one, whatever came once more.
+TEST(PathWatch, AnOldCopyIsOfWhatArrivedLately) {
+  PathWatch watch(8);
+  transport::Header header;
+  for (std::uint32_t packet = 0; packet < 3; ++packet)
+    for (std::uint32_t path = 0; path < 3; ++path)
+      watch.sent((3 * packet + path) * kTrip, packet, path + packet, 1000, path > 0);
+  header.sequence = 3;
+  header.echo = 2;
+  watch.acknowledged(10 * kTrip, 0, header);
+  watch.sent(11 * kTrip, 3, 7, 1000, false);
+  header.sequence = 4;
+  header.echo = 3;
+  watch.acknowledged(12 * kTrip, 0, header);
+  for (std::uint32_t copy = 0; copy < 6; ++copy)
+    watch.acknowledged(12 * kTrip, transport::kTrimmed | transport::kNotReady, header);
+  for (const PathHealth& path : watch.look(12 * kTrip)) EXPECT_EQ(path.lost, 0u);
+}
+
+// What was lost long ago is no copy that comes now.
+TEST(PathWatch, AnOldLossIsNotExcused) {
+  PathWatch watch(4);
+  transport::Header header;
+  watch.sent(0, 0, 1, 1000, false);
+  watch.sent(kTrip, 0, 2, 1000, true);
+  header.sequence = 1;
+  watch.acknowledged(2 * kTrip, 0, header);
+  watch.acknowledged(1'000'000 * kMicro, transport::kTrimmed | transport::kNotReady, [] {
+    transport::Header other;
+    other.sequence = 1;
+    other.echo = 500;
+    return other;
+  }());
+  EXPECT_EQ(watch.look(1'000'000 * kMicro)[1].lost, 1u);
 }
 
 // Whatever an acknowledgement says, only what was sent counts.

@@ -20,11 +20,15 @@ constexpr std::uint8_t kKnownPrompt = 4;
 // True: there may be more.
 bool Node::receive() {
   ++looks_;
-  const Inbox::Taken taken =
-      inbox_.take(sockets_.front(), expected(), [&](const Inbox::Datagram& datagram) { take(datagram); });
-  ++counters_.system_calls;
-  counters_.datagrams_in += taken.datagrams;
-  return taken.all_slots;
+  bool more = false;
+  for (taking_ = 0; taking_ < nics_; ++taking_) {
+    const Inbox::Taken taken =
+        inbox_.take(sockets_[taking_], expected(), [&](const Inbox::Datagram& datagram) { take(datagram); });
+    ++counters_.system_calls;
+    counters_.datagrams_in += taken.datagrams;
+    more = more || taken.all_slots;
+  }
+  return more;
 }
 
 // The packets behind the newest of a message, where nothing later has come: their places are known, and empty.
@@ -51,6 +55,13 @@ void Node::take(const Inbox::Datagram& datagram) {
   now_ = std::max(now_, datagram.now);
   if (datagram.bytes.size() < 2) {
     ++counters_.not_ours;
+  } else if (datagram.bytes[1] == static_cast<std::uint8_t>(transport::PacketType::ack) &&
+             datagram.bytes.size() > ack_bytes()) {
+    Inbox::Datagram part = datagram;
+    part.bytes = datagram.bytes.first(ack_bytes());
+    take_packet(part);
+    part.bytes = datagram.bytes.subspan(ack_bytes());
+    take_packet(part);
   } else if (datagram.bytes[1] <= static_cast<std::uint8_t>(transport::PacketType::ack)) {
     take_packet(datagram);
   } else {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "base/crc32c.hpp"
 #include "net/node.hpp"
@@ -49,7 +50,7 @@ void Node::take_acks() {
     answer.packet.type = out.type;
     answer.packet.flags = out.flags;
     answer.packet.header = out.header;
-    answer.packet.header.path %= static_cast<std::uint16_t>(sockets_.size());
+    answer.packet.header.path = static_cast<std::uint16_t>(way(connection, out.header.path));
   }
 }
 
@@ -84,34 +85,39 @@ void Node::send_acks() {
       length = bytes.size();
       parts[count++] = {bytes.data(), length};
     }
-    send_raw(path, peers_[connections_[to].peer].address, std::span(parts).first(count), length);
+    send_raw(path, towards(connections_[to], path), std::span(parts).first(count), length);
   }
   answers_.clear();
   ahead_ = 0;
 }
 
-// What is owed to the peer whose data leaves now, as the last and shorter part of that train: the peer hears of both by
-// one system call of ours and one of its own. True: the train has one.
-bool Node::take_along() {
+// What is owed to the peer whose data leaves now: before a single packet, in one datagram with it, or as the last and
+// shorter part of a train. The peer hears of both by one system call of ours and one of its own.
+Node::Company Node::take_along() {
   take_acks();
   const Connection& connection = connections_[train_.connection];
-  if (train_.ended || train_.count == kMostSegments || connection.certain_way || !sockets_[train_.path].segments())
-    return false;
+  if (connection.certain_way) return Company::none;
   const auto found = std::ranges::find(answers_, train_.connection, &Answer::connection);
-  if (found == answers_.end()) return false;
-  const std::size_t length = transport::kWireHeader + (connection.seal ? kSealBytes : 0);
-  if (length > train_.segment || train_.bytes + length > kMostDatagram) return false;
+  if (found == answers_.end()) return Company::none;
+  const std::size_t length = ack_bytes();
+  const bool before = connection.takes_both && train_.count == 1 && train_.bytes + length <= connection.datagram;
+  if (!before && (train_.ended || train_.count == kMostSegments || !sockets_[train_.path].segments() ||
+                  length > train_.segment || train_.bytes + length > kMostDatagram))
+    return Company::none;
   std::swap(*found, answers_.back());
   const std::span<std::uint8_t> bytes = write(answers_.back(), train_.path);
-  train_.parts.push_back({bytes.data(), bytes.size()});
-  return true;
+  train_.parts.insert(before ? train_.parts.begin() : train_.parts.end(), {bytes.data(), bytes.size()});
+  return before ? Company::before : Company::behind;
 }
 
 void Node::send_data() {
   if (blocked_ && !flush()) return;
   transport::Transmit out;
   const std::uint64_t most = counters_.system_calls + kMostTrains;
-  while (counters_.system_calls < most && srd_.poll(now_, 0, out)) {
+  while (counters_.system_calls < most) {
+    // What the next train waited here for the last one is no part of its round trip.
+    if (std::exchange(stale_, false)) now_ = std::max(now_, now());
+    if (!srd_.poll(now_, 0, out)) break;
     if (connections_[out.header.destination].state != State::over) add_to_train(out);
     if (blocked_) return;
   }
@@ -122,7 +128,7 @@ void Node::add_to_train(const transport::Transmit& out) {
   const std::uint32_t number = out.header.destination;
   const Connection& connection = connections_[number];
   const transport::rdm::Outgoing& message = outgoing_[out.header.data.tag].message;
-  const auto path = out.header.path % static_cast<std::uint32_t>(sockets_.size());
+  const std::uint32_t path = way(connection, out.header.path);
   const std::size_t envelope = message.envelope.size;
   const std::size_t payload = out.wire_bytes - srd_.config().header;
   const std::size_t segment = transport::kWireHeader + envelope + payload + (connection.seal ? kSealBytes : 0);
@@ -175,22 +181,22 @@ bool Node::flush() {
   ++counters_.system_calls;
   Connection& connection = connections_[train_.connection];
   int error = 0;
-  bool accompanied = false;
+  Company company = Company::none;
   if (connection.state != State::over) {
-    accompanied = take_along();
-    error = sockets_[train_.path].send(peers_[connection.peer].address, train_.parts, train_.segment);
+    company = take_along();
+    const std::size_t segment = train_.segment + (company == Company::before ? ack_bytes() : 0);
+    error = sockets_[train_.path].send(towards(connection, train_.path), train_.parts, segment);
   }
   const Instant waited = now_ - connection.arrived;
-  // What the next train waited here for this one is no part of its round trip.
-  now_ = now();
+  stale_ = true;
   blocked_ = error == EAGAIN || error == EWOULDBLOCK;
-  if (accompanied) {
+  if (company != Company::none) {
     // Where there is no room now, it leaves by itself.
     if (blocked_) {
-      train_.parts.pop_back();
+      train_.parts.erase(company == Company::before ? train_.parts.begin() : train_.parts.end() - 1);
     } else {
-      counters_.datagrams_out += 1;
-      counters_.bytes_out += train_.parts.back().iov_len;
+      counters_.datagrams_out += company == Company::behind;
+      counters_.bytes_out += ack_bytes();
       answers_.pop_back();
     }
   }

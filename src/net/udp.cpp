@@ -24,7 +24,10 @@ constexpr int kWantedBuffer = 32 << 20;   // what is not granted is not missed: 
 constexpr std::size_t kIpv4Headers = 28;  // IP's and UDP's
 constexpr std::size_t kIpv6Headers = 48;
 constexpr std::int64_t kMostAge = 1'000'000'000;  // ns
-constexpr int kErrorBuffer = 65536;               // for what routers say of one path
+constexpr std::uint32_t kFamiliar = 16;  // datagrams or trains in a row, after which an address is connected to
+constexpr int kErrorBuffer = 65536;      // for what routers say of one path
+// Of a datagram this short the kernel takes longer to find its parts than we to lay them side by side.
+constexpr std::size_t kShort = 256;
 
 template <class T>
 bool set(int fd, int level, int name, const T& value) {
@@ -71,6 +74,8 @@ Result<UdpSocket, std::string> UdpSocket::open(const Address& local, bool receiv
   socklen_t length = sizeof bound;
   getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &length);
   socket.local_ = Address(reinterpret_cast<const sockaddr*>(&bound), length);
+  // One that is bound to all addresses would keep the one that fits the first peer.
+  socket.may_connect_ = !receives && !std::ranges::all_of(local.ip(), [](std::uint8_t byte) { return byte == 0; });
   int granted = 0;
   length = sizeof granted;
   getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &granted, &length);
@@ -81,14 +86,51 @@ Result<UdpSocket, std::string> UdpSocket::open(const Address& local, bool receiv
   return socket;
 }
 
+void UdpSocket::follow(const Address& to) {
+  // What is not the same byte by byte is taken for another, at worst for nothing.
+  constexpr std::size_t kIpv4 = sizeof(sockaddr_in);  // known when compiled: two words
+  const bool same = to.length() == last_.length() && std::memcmp(to.get(), last_.get(), kIpv4) == 0 &&
+                    (to.length() == kIpv4 || std::memcmp(to.get(), last_.get(), to.length()) == 0);
+  if (same && in_a_row_ == kFamiliar) return;
+  if (!same) {
+    last_ = to;
+    in_a_row_ = 0;
+    connected_ = false;
+  } else if (++in_a_row_ == kFamiliar) {
+    connected_ = connect(fd(), to.get(), to.length()) == 0;
+  }
+}
+
 int UdpSocket::send(const Address& to, std::span<iovec> parts, std::size_t segment) {
-  msghdr message{};
-  message.msg_name = const_cast<sockaddr*>(to.get());
-  message.msg_namelen = to.length();
-  message.msg_iov = parts.data();
-  message.msg_iovlen = parts.size();
+  if (may_connect_) follow(to);
   std::size_t bytes = 0;
   for (const iovec& part : parts) bytes += part.iov_len;
+  // Where routers are heard of, or the socket is connected, what was said of one stands before the next datagram, once.
+  bool told = !hears_routers_ && in_a_row_ < kFamiliar;
+  const auto until_sent = [&](const auto& call) {
+    while (call() < 0) {
+      if (errno == EINTR) continue;
+      if (told || errno == EAGAIN) return errno;
+      told = true;
+    }
+    return 0;
+  };
+  if (connected_ && bytes <= std::min(segment, kShort)) {
+    std::array<std::uint8_t, kShort> whole;
+    std::size_t done = 0;
+    for (const iovec& part : parts) {
+      std::memcpy(whole.data() + done, part.iov_base, part.iov_len);
+      done += part.iov_len;
+    }
+    return until_sent([&] { return ::send(fd(), whole.data(), bytes, 0); });
+  }
+  msghdr message{};
+  if (!connected_) {
+    message.msg_name = const_cast<sockaddr*>(to.get());
+    message.msg_namelen = to.length();
+  }
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(std::uint16_t))> control{};
   if (bytes > segment) {
     message.msg_control = control.data();
@@ -100,14 +142,7 @@ int UdpSocket::send(const Address& to, std::span<iovec> parts, std::size_t segme
     const auto size = static_cast<std::uint16_t>(segment);
     std::memcpy(CMSG_DATA(header), &size, sizeof size);
   }
-  // Where routers are heard of, what one said stands before the next datagram, once.
-  bool told = !hears_routers_;
-  while (sendmsg(fd(), &message, 0) < 0) {
-    if (errno == EINTR) continue;
-    if (told || errno == EAGAIN) return errno;
-    told = true;
-  }
-  return 0;
+  return until_sent([&] { return sendmsg(fd(), &message, 0); });
 }
 
 void UdpSocket::hear_routers() {
@@ -166,6 +201,22 @@ struct Inbox::Slot {
 struct Inbox::Messages {
   std::array<mmsghdr, kSlots> headers{};
 };
+
+namespace {
+
+// How many were filled. A single one is asked for by the call that does without counting.
+std::size_t take_from_kernel(int fd, std::span<mmsghdr> messages) {
+  if (messages.size() > 1) {
+    const int came = recvmmsg(fd, messages.data(), static_cast<unsigned>(messages.size()), MSG_DONTWAIT, nullptr);
+    return came > 0 ? static_cast<std::size_t>(came) : 0;
+  }
+  const ssize_t length = recvmsg(fd, &messages.front().msg_hdr, MSG_DONTWAIT);
+  if (length < 0) return 0;
+  messages.front().msg_len = static_cast<unsigned>(length);
+  return 1;
+}
+
+}  // namespace
 
 Inbox::Inbox() : messages_(std::make_unique<Messages>()) {
   for (std::size_t i = 0; i < kSlots; ++i) {
@@ -245,8 +296,7 @@ Inbox::Taken Inbox::take(const UdpSocket& socket, const Expected& expected,
                          const std::function<void(const Datagram&)>& each) {
   auto& messages = messages_->headers;
   expect(expected);
-  const int got = recvmmsg(socket.fd(), messages.data(), static_cast<unsigned>(asked_), MSG_DONTWAIT, nullptr);
-  const std::size_t came = got > 0 ? static_cast<std::size_t>(got) : 0;
+  const std::size_t came = take_from_kernel(socket.fd(), std::span(messages).first(asked_));
   const bool all = came == asked_;
   // The kernel's stamps are times of day, which may be set: what counts is how long ago that was. A clock that was set
   // meanwhile must not make a packet ancient.

@@ -67,6 +67,13 @@ class UdpSocket {
   Descriptor descriptor_;
   Address local_;
   bool hears_routers_ = false;
+  // Of one that only sends, and from a certain address: to whom the last datagrams went. After some in a row it is
+  // connected, and the kernel looks for the way no more; others are reached as before.
+  bool may_connect_ = false;
+  Address last_;
+  std::uint32_t in_a_row_ = 0;
+  bool connected_ = false;
+  void follow(const Address& to);
   std::size_t receive_buffer_ = 0;
   bool segments_ = false;
   bool coalesces_ = false;
@@ -85,7 +92,7 @@ class Inbox {
     std::span<const std::uint8_t> bytes;
     std::span<const std::uint8_t> in_place;  // those behind them, where they are in their place already
     const Address& from;
-    std::int64_t at;   // when the kernel had it: ps of CLOCK_MONOTONIC
+    std::int64_t at;   // when the kernel had it: an Instant of CLOCK_MONOTONIC
     std::int64_t now;  // when it was taken out, likewise
     bool marked;       // ECN: congestion experienced
   };

@@ -22,6 +22,10 @@ constexpr Instant kIdle = 200 * (net::kMillisecond / 1000);  // nobody has calle
 constexpr Instant kSoon = 20 * (net::kMillisecond / 1000);   // what was posted waits no longer for company
 constexpr Instant kLinger = net::kSecond;                    // for what peers still wait for, when an endpoint closes
 constexpr int kLongestSleep = 100;                           // ms
+// While the program calls, a helper looks each millisecond whether it still does; of many, each more rarely, or 200
+// would keep a core busy with that.
+constexpr int kLooksPerMillisecond = 4;
+std::atomic<int> helpers{0};  // of this process
 
 }  // namespace
 
@@ -195,21 +199,28 @@ bool Endpoint::busy() const {
 
 // A process that computes is alive to its peers: acknowledgements and repeats do not wait for its next call.
 void Endpoint::help() {
+  ++helpers;
   while (!stopping) {
+    bool others = busy();
     Instant wake = transport::kNever;
-    {
-      const std::lock_guard guard(lock);
-      wake = wire->timer();
-      if (!busy() && !wire->rest()) wake = 0;
+    // Whoever has the lock moves things himself: waiting for it would only keep him from it.
+    if (!others && lock.try_lock()) {
+      wake = wire->rest() ? wire->timer() : 0;
+      lock.unlock();
+    } else {
+      others = true;
     }
     const Instant left = std::max<Instant>(wake - net::Node::now(), 0) / net::kMillisecond;
     pollfd wait[2] = {{stop.fd(), POLLIN, 0}, {wire->fd(), POLLIN, 0}};
     // Who polls needs no help; looking at the socket would only wake this thread for each packet.
-    poll(wait, busy() ? 1 : 2, busy() ? 1 : static_cast<int>(std::min<Instant>(left, kLongestSleep)));
+    const int look = 1 + helpers.load(std::memory_order_relaxed) / kLooksPerMillisecond;
+    poll(wait, others ? 1 : 2, others ? look : static_cast<int>(std::min<Instant>(left, kLongestSleep)));
     if (stopping || sleepers > 0 || net::Node::now() - called.load(std::memory_order_relaxed) < kIdle) continue;
-    const std::lock_guard guard(lock);
+    if (!lock.try_lock()) continue;
     move();
+    lock.unlock();
   }
+  --helpers;
 }
 
 void Endpoint::add_region(const Region& region) {
@@ -400,7 +411,10 @@ int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** out, void* context
   const auto sharing = endpoint::sharing_of(std::getenv("FI_WEFT_SHM"));
   // Several endpoints of one fi_info: the port is the first one's, and fi_getname says where the others are.
   if (is_taken(of<Domain>(domain), local)) local.set_port(0);
-  auto wire = Wire::open({.local = local}, config, sharing);
+  std::vector<net::Address> nics = wanted_addresses(local.family());
+  if (nics.empty() || !std::ranges::equal(nics.front().ip(), local.ip())) nics.clear();
+  if (!nics.empty()) nics.erase(nics.begin());
+  auto wire = Wire::open({.local = local, .more = nics}, config, sharing);
   if (!wire) {
     FI_WARN(&the_provider, FI_LOG_EP_CTRL, "no endpoint at %s: %s\n", local.text().c_str(), wire.error().c_str());
     return -FI_EADDRNOTAVAIL;

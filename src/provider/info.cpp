@@ -12,6 +12,22 @@
 #include "provider/objects.hpp"
 
 namespace weft::provider {
+
+std::vector<net::Address> wanted_addresses(int family) {
+  std::vector<net::Address> wanted;
+  const char* const names = std::getenv("FI_WEFT_IFACE");
+  std::string rest = names != nullptr ? names : "";
+  while (!rest.empty()) {
+    const std::string name = rest.substr(0, rest.find(','));
+    rest.erase(0, name.size() + 1);
+    if (const auto found = endpoint::interface_named(name, family))
+      wanted.push_back(found->address);
+    else
+      FI_WARN(&the_provider, FI_LOG_CORE, "FI_WEFT_IFACE names no interface: %s\n", name.c_str());
+  }
+  return wanted;
+}
+
 namespace {
 
 constexpr std::uint32_t kProtocol = 0x77656674;  // "weft"
@@ -28,14 +44,10 @@ constexpr std::uint64_t kReceiveFlags = FI_COMPLETION | FI_MULTI_RECV;
 constexpr std::size_t kQueue = 4096;
 constexpr std::size_t kInject = 1024;  // less than a bundle
 
-// The interface that FI_WEFT_IFACE names, by its name or address; else the first that is up and not the loopback.
+// The first that FI_WEFT_IFACE names; else that of the first interface that is up and not the loopback.
 net::Address default_address(int family) {
-  const char* wanted = std::getenv("FI_WEFT_IFACE");
-  if (wanted != nullptr) {
-    if (const auto found = endpoint::interface_named(wanted, family)) return found->address;
-    FI_WARN(&the_provider, FI_LOG_CORE, "FI_WEFT_IFACE names no interface: %s\n", wanted);
-  }
-  return endpoint::usual_interface(family).address;
+  const std::vector<net::Address> wanted = wanted_addresses(family);
+  return wanted.empty() ? endpoint::usual_interface(family).address : wanted.front();
 }
 
 // By which of our addresses packets to `to` leave.

@@ -26,6 +26,7 @@
 
 #include "endpoint/wire.hpp"
 #include "net/address.hpp"
+#include "provider/lock.hpp"
 
 namespace weft::provider {
 
@@ -33,6 +34,9 @@ using endpoint::place_of;
 using endpoint::Wire;
 
 extern fi_provider the_provider;
+
+// Of the interfaces that FI_WEFT_IFACE names, by name or address; an endpoint at the first has the others beside it.
+std::vector<net::Address> wanted_addresses(int family);
 
 template <class Object, class Fid>
 Object& of(Fid* fid) {
@@ -138,7 +142,7 @@ struct Entry {
 struct Queue {
   fid_cq self{};
   fi_cq_format format = FI_CQ_FORMAT_CONTEXT;
-  std::mutex lock;
+  Lock lock;
   std::deque<Entry> entries;
   std::atomic<std::size_t> waiting{0};  // entries, for who only wants to know whether there are any
   std::vector<Endpoint*> endpoints;
@@ -186,7 +190,7 @@ struct Endpoint {
   Counter* remote_writes = nullptr;
   std::size_t least_left = 64;  // FI_OPT_MIN_MULTI_RECV
 
-  std::mutex lock;
+  Lock lock;
   std::unique_ptr<Wire> wire;
   bool enabled = false;
   std::deque<Request> requests;

@@ -17,6 +17,23 @@ namespace weft::provider {
 
 using transport::Instant;
 
+void Lock::wait() {
+  constexpr int kSpins = 64;
+  constexpr int kYields = 8;
+  for (int tries = 0;; ++tries) {
+    for (int spins = 0; spins < kSpins; ++spins) {
+      if (try_lock()) return;
+#if defined(__x86_64__)
+      __builtin_ia32_pause();
+#endif
+    }
+    if (tries < kYields)
+      sched_yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+}
+
 Bell::Bell()
     : epoll_(epoll_create1(EPOLL_CLOEXEC)),
       event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),

@@ -72,7 +72,7 @@ TEST(CollectiveComparison, SeedsOfPacketsHaveASpread) {
   for (Variant* each : {&a, &b}) {
     each->runs.push_back(run(2, {row(1 << 20, 11), row(1 << 30, each == &a ? 1100 : 3300)}));
     for (ComparedRun& one : each->runs)
-      for (CollectiveRow& r : one.collectives) r.executor = "packet";
+      for (CollectiveRow& r : one.collectives) r.fidelity = schedule::Fidelity::packet;
   }
   EXPECT_NE(judge({a, b}).sentence.find("outside the spread over 2 seeds"), std::string::npos);
   EXPECT_NE(comparison_text({a, b}, 80, false).find("  at worst"), std::string::npos);

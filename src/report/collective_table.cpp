@@ -113,7 +113,8 @@ void write_collective_foot(const std::vector<CollectiveRow>& rows, std::ostream&
                              rows.back().ranks),
                  out, narrow);
   if (!rows.empty() && !rows.back().not_known.empty())
-    write_remark(fmt::format("not known at {} level: {}", rows.back().executor, rows.back().not_known), out, narrow);
+    write_remark(fmt::format("not known at {} level: {}", name(rows.back().fidelity), rows.back().not_known), out,
+                 narrow);
 }
 
 void write_algorithms_side_by_side(const std::vector<CollectiveRow>& rows, std::ostream& out, bool narrow) {
@@ -155,28 +156,28 @@ void write_algorithms_side_by_side(const std::vector<CollectiveRow>& rows, std::
   }
 }
 
-void write_collective_differences(const std::vector<std::vector<CollectiveRow>>& by_executor, std::ostream& out) {
-  const std::vector<CollectiveRow>& first = by_executor[0];
+void write_collective_differences(const std::vector<std::vector<CollectiveRow>>& by_level, std::ostream& out) {
+  const std::vector<CollectiveRow>& first = by_level[0];
   if (first.empty()) return;
-  out << fmt::format("# {:>12}  {:>9}", "size", first[0].executor);
-  for (std::size_t i = 1; i < by_executor.size(); ++i)
-    out << fmt::format("  {:>9} {:>7}", by_executor[i][0].executor, "");
+  out << fmt::format("# {:>12}  {:>9}", "size", name(first[0].fidelity));
+  for (std::size_t i = 1; i < by_level.size(); ++i)
+    out << fmt::format("  {:>9} {:>7}", name(by_level[i][0].fidelity), "");
   out << fmt::format("\n# {:>12}  {:>9}", "(B)", "(us)");
-  for (std::size_t i = 1; i < by_executor.size(); ++i) out << fmt::format("  {:>9} {:>7}", "(us)", "");
+  for (std::size_t i = 1; i < by_level.size(); ++i) out << fmt::format("  {:>9} {:>7}", "(us)", "");
   out << "\n";
   for (std::size_t row = 0; row < first.size(); ++row) {
     out << fmt::format("# {:>12}  {:>9}", first[row].size(), microseconds(first[row].time.count()));
-    for (std::size_t i = 1; i < by_executor.size(); ++i)
-      out << fmt::format("  {:>9} {:>+6.1f}%", microseconds(by_executor[i][row].time.count()),
-                         100 * difference(by_executor[i][row].time.count(), first[row].time.count()));
+    for (std::size_t i = 1; i < by_level.size(); ++i)
+      out << fmt::format("  {:>9} {:>+6.1f}%", microseconds(by_level[i][row].time.count()),
+                         100 * difference(by_level[i][row].time.count(), first[row].time.count()));
     out << "\n";
   }
   // What the last size says in words.
   const CollectiveRow& last = first.back();
-  for (std::size_t i = 1; i < by_executor.size(); ++i)
-    out << fmt::format("# at {} B {} level says {:.2f} times what {} level does\n", last.size(), last.executor,
-                       static_cast<double>(last.time.count()) / static_cast<double>(by_executor[i].back().time.count()),
-                       by_executor[i].back().executor);
+  for (std::size_t i = 1; i < by_level.size(); ++i)
+    out << fmt::format("# at {} B {} level says {:.2f} times what {} level does\n", last.size(), name(last.fidelity),
+                       static_cast<double>(last.time.count()) / static_cast<double>(by_level[i].back().time.count()),
+                       name(by_level[i].back().fidelity));
   out << "#\n";
 }
 
@@ -195,16 +196,16 @@ void write_collective_verdict(const std::vector<std::pair<std::string, Collectiv
   }
 }
 
-void write_difference_records(const std::vector<std::vector<CollectiveRow>>& by_executor, std::ostream& out) {
-  for (std::size_t row = 0; row < by_executor[0].size(); ++row) {
+void write_difference_records(const std::vector<std::vector<CollectiveRow>>& by_level, std::ostream& out) {
+  for (std::size_t row = 0; row < by_level[0].size(); ++row) {
     nlohmann::ordered_json record = {{"record", "collective_difference"},
                                      {"version", 1},
-                                     {"operation", by_executor[0][row].operation},
-                                     {"bytes", by_executor[0][row].size()}};
-    for (const std::vector<CollectiveRow>& rows : by_executor) {
-      nlohmann::ordered_json& mine = record["executors"][rows[row].executor];
+                                     {"operation", by_level[0][row].operation},
+                                     {"bytes", by_level[0][row].size()}};
+    for (const std::vector<CollectiveRow>& rows : by_level) {
+      nlohmann::ordered_json& mine = record["executors"][name(rows[row].fidelity)];
       mine["time_ps"] = rows[row].time.count();
-      mine["difference"] = difference(rows[row].time.count(), by_executor[0][row].time.count());
+      mine["difference"] = difference(rows[row].time.count(), by_level[0][row].time.count());
     }
     out << record.dump() << "\n";
   }
@@ -230,7 +231,7 @@ void write_collective_record(const CollectiveRow& row, const CollectiveHead& hea
                                    {"chunk_bytes", row.chunk},
                                    {"host_memory", row.host_memory},
                                    {"stack", row.stack},
-                                   {"executor", row.executor},
+                                   {"executor", name(row.fidelity)},
                                    {"messages", row.messages},
                                    {"skipped_rounds", row.skipped_rounds},
                                    {"groups", row.groups}};
@@ -238,8 +239,8 @@ void write_collective_record(const CollectiveRow& row, const CollectiveHead& hea
   if (!row.beside.empty()) record["beside"] = row.beside;
   if (!row.not_known.empty()) record["not_known"] = row.not_known;
   if (!row.not_validated.empty()) record["not_validated"] = row.not_validated;
-  if (row.executor == "message" && row.seed != 0) record["seed"] = row.seed;
-  if (row.executor != "message")
+  if (row.fidelity == schedule::Fidelity::message && row.seed != 0) record["seed"] = row.seed;
+  if (row.fidelity != schedule::Fidelity::message)
     record.update({{"seed", row.seed},
                    {"digest", fmt::format("{:016x}", row.digest)},
                    {"dropped", row.dropped},

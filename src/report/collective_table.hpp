@@ -39,10 +39,10 @@ void write_algorithms_side_by_side(const std::vector<CollectiveRow>& rows, std::
 
 // The same rows timed by several executors, the first of which the others are compared with: lines that readers of
 // nccl-tests skip, or records.
-void write_collective_differences(const std::vector<std::vector<CollectiveRow>>& by_executor, std::ostream& out);
+void write_collective_differences(const std::vector<std::vector<CollectiveRow>>& by_level, std::ostream& out);
 // Several jobs that did the same, by name and with their last rows: who was fastest.
 void write_collective_verdict(const std::vector<std::pair<std::string, CollectiveRow>>& jobs, std::ostream& out);
-void write_difference_records(const std::vector<std::vector<CollectiveRow>>& by_executor, std::ostream& out);
+void write_difference_records(const std::vector<std::vector<CollectiveRow>>& by_level, std::ostream& out);
 
 void write_collective_record(const CollectiveRow& row, const CollectiveHead& head, std::ostream& out);
 

@@ -82,7 +82,7 @@ TEST(CollectiveTable, AlgorithmsStandInColumnsAndTheChosenOneBehind) {
 
 TEST(CollectiveTable, StatesHowFarExecutorsDiffer) {
   CollectiveRow packet = row();
-  packet.executor = "packet";
+  packet.fidelity = schedule::Fidelity::packet;
   packet.time = Duration(200'000'000);
   CollectiveRow message = row();
   message.time = Duration(100'000'000);

@@ -67,7 +67,8 @@ std::vector<Metric> collective_metrics(const std::vector<Variant>& variants) {
                    return last.algorithm + " " + last.protocol;
                  },
                  true});
-  out.push_back({"level", [](const Variant& v) { return v.runs[0].collectives.back().executor; }, true});
+  out.push_back(
+      {"level", [](const Variant& v) { return std::string(name(v.runs[0].collectives.back().fidelity)); }, true});
   return out;
 }
 
@@ -108,7 +109,7 @@ std::vector<Metric> step_metrics() {
              return dollars ? fmt::format("{:.3f}", *dollars) : "-";
            },
            true},
-          {"level", [](const Variant& v) { return v.runs[0].training->executor; }, true}};
+          {"level", [](const Variant& v) { return std::string(name(v.runs[0].training->fidelity)); }, true}};
 }
 
 std::vector<Metric> flow_metrics(const std::vector<Variant>& variants) {

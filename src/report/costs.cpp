@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/names.hpp"
 #include "base/text.hpp"
 
 namespace weft::report {
@@ -17,8 +18,14 @@ constexpr double kTie = 1.005;  // would be printed as 1.00x
 std::string number(std::uint64_t value) { return grouped(static_cast<std::int64_t>(value)); }
 
 // A sum of which less is better. `scope`: what is left out of it; sums of different scopes say nothing of each other.
+enum class Of { price, purchase, power, network_power };
+constexpr auto names_of(Of) {
+  using enum Of;
+  return std::to_array<EnumName<Of>>(
+      {{price, "price"}, {purchase, "purchase"}, {power, "power"}, {network_power, "network power"}});
+}
 struct Sum {
-  std::string title;
+  Of of;
   std::function<std::optional<std::int64_t>(const Costs&)> value;
   std::function<std::string(const Costs&)> text;
   std::function<std::string(const Costs&)> scope;
@@ -46,13 +53,13 @@ const std::vector<Sum>& sums() {
   const auto unpriced = [](const Costs& costs) { return joined(costs.not_priced); };
   const auto unpowered = [](const Costs& costs) { return joined(costs.not_in_power); };
   static const std::vector<Sum> all = {
-      {"price", [](const Costs& c) { return count_of(c.price); },
+      {Of::price, [](const Costs& c) { return count_of(c.price); },
        [](const Costs& c) { return text_of(c.price, c.not_priced); }, unpriced},
-      {"purchase", [](const Costs& c) { return count_of(c.purchase); },
+      {Of::purchase, [](const Costs& c) { return count_of(c.purchase); },
        [](const Costs& c) { return text_of(c.purchase, c.not_priced); }, unpriced},
-      {"power", [](const Costs& c) { return count_of(whole_power(c)); },
+      {Of::power, [](const Costs& c) { return count_of(whole_power(c)); },
        [](const Costs& c) { return text_of(c.power, c.not_in_power); }, unpowered},
-      {"network power", [](const Costs& c) { return count_of(network_of(c)); },
+      {Of::network_power, [](const Costs& c) { return count_of(network_of(c)); },
        [](const Costs& c) { return text_of(network_of(c), c.not_in_power); }, unpowered},
   };
   return all;
@@ -97,14 +104,15 @@ std::string ranking(const std::vector<LabelledCosts>& variants, const Sum& sum) 
 
 // "servers in purchase, optics in power".
 std::string left_out(const std::vector<LabelledCosts>& variants, const Costs& costs) {
-  const auto shown = [&](std::string_view title) {
+  const auto shown = [&](Of of) {
     return std::any_of(sums().begin(), sums().end(),
-                       [&](const Sum& sum) { return sum.title == title && any_has(variants, sum); });
+                       [&](const Sum& sum) { return sum.of == of && any_has(variants, sum); });
   };
   std::vector<std::string> out;
-  if (!costs.not_priced.empty() && (shown("price") || shown("purchase")))
-    out.push_back(fmt::format("{} in {}", joined(costs.not_priced), shown("purchase") ? "purchase" : "price"));
-  if (!costs.not_in_power.empty() && shown("power"))
+  if (!costs.not_priced.empty() && (shown(Of::price) || shown(Of::purchase)))
+    out.push_back(
+        fmt::format("{} in {}", joined(costs.not_priced), enum_name(shown(Of::purchase) ? Of::purchase : Of::price)));
+  if (!costs.not_in_power.empty() && shown(Of::power))
     out.push_back(fmt::format("{} in power", joined(costs.not_in_power)));
   return fmt::format("{}", fmt::join(out, "; "));
 }
@@ -133,8 +141,9 @@ std::vector<CostRow> cost_rows(const std::vector<LabelledCosts>& variants) {
     rows.emplace_back("cables", [](const Costs& costs) { return number(costs.cables); });
   }
   for (const Sum& sum : sums()) {
-    const bool of_power = sum.title == "network power";
-    if (any_has(variants, sum) && !(of_power && alike)) rows.emplace_back(of_power ? "  network" : sum.title, sum.text);
+    const bool of_network = sum.of == Of::network_power;
+    if (any_has(variants, sum) && !(of_network && alike))
+      rows.emplace_back(of_network ? "  network" : enum_name(sum.of), sum.text);
   }
   return rows;
 }
@@ -146,7 +155,7 @@ std::vector<CostRow> cost_columns(const std::vector<LabelledCosts>& variants) {
       return fmt::format("{}/{}", number(costs.ports_used), number(costs.ports));
     });
   for (const Sum& sum : sums())
-    if (any_has(variants, sum) && sum.title != "network power") columns.emplace_back(sum.title, sum.text);
+    if (any_has(variants, sum) && sum.of != Of::network_power) columns.emplace_back(enum_name(sum.of), sum.text);
   return columns;
 }
 
@@ -155,15 +164,14 @@ std::vector<std::pair<std::string, std::string>> cost_sentences(const std::vecto
   if (variants.empty()) return sentences;
   for (const Sum& sum : sums()) {
     // Servers take nearly all of the power: where networks differ, theirs says more.
-    const bool of_all_power = sum.title == "power";
-    if (of_all_power && !built_alike(variants)) continue;
+    if (sum.of == Of::power && !built_alike(variants)) continue;
     const bool known = std::all_of(variants.begin(), variants.end(),
                                    [&](const LabelledCosts& each) { return sum.value(each.costs).has_value(); });
     if (!known) continue;
     if (!all_alike(variants, [&](const Costs& a, const Costs& b) { return sum.scope(a) == sum.scope(b); })) {
-      sentences.emplace_back(sum.title, "not to be compared: different parts are left out");
+      sentences.emplace_back(enum_name(sum.of), "not to be compared: different parts are left out");
     } else if (std::string least = ranking(variants, sum); !least.empty()) {
-      sentences.emplace_back(sum.title, std::move(least));
+      sentences.emplace_back(enum_name(sum.of), std::move(least));
     }
   }
   std::vector<std::string> each_without;

@@ -40,7 +40,7 @@ std::string difference_text(const std::vector<FidelityRun>& runs, std::size_t wi
   }
   Table table(std::move(columns));
   for (const FidelityRun& run : runs) {
-    std::vector<std::string> cells = {run.executor};
+    std::vector<std::string> cells = {std::string(name(run.fidelity))};
     for (const Figure& figure : figures()) {
       cells.push_back(brief(Duration(figure.value(run))));
       cells.push_back(
@@ -53,10 +53,10 @@ std::string difference_text(const std::vector<FidelityRun>& runs, std::size_t wi
 
 void write_difference(std::uint64_t seed, const std::vector<FidelityRun>& runs, std::ostream& out) {
   nlohmann::ordered_json record = {
-      {"record", "difference"}, {"version", 1}, {"seed", seed}, {"against", runs[0].executor}};
+      {"record", "difference"}, {"version", 1}, {"seed", seed}, {"against", name(runs[0].fidelity)}};
   record["runs"] = nlohmann::ordered_json::array();
   for (const FidelityRun& run : runs) {
-    nlohmann::ordered_json row = {{"executor", run.executor}};
+    nlohmann::ordered_json row = {{"executor", name(run.fidelity)}};
     for (const Figure& figure : figures()) {
       row[figure.name + "_ps"] = figure.value(run);
       if (&run != &runs[0]) row[figure.name + "_difference"] = difference(figure.value(run), figure.value(runs[0]));

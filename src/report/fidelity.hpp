@@ -9,11 +9,12 @@
 
 #include "base/units.hpp"
 #include "report/sim_summary.hpp"
+#include "schedule/fidelity.hpp"
 
 namespace weft::report {
 
 struct FidelityRun {
-  std::string executor;  // "packet", "flow", "message"
+  schedule::Fidelity fidelity = schedule::Fidelity::packet;
   Duration end = {};
   std::optional<Quantiles> completion;
 };

@@ -8,8 +8,11 @@
 namespace weft::report {
 namespace {
 
-const std::vector<FidelityRun> kRuns = {{"packet", Duration(200'000'000), Quantiles{100'000'000, 150'000'000, 0, 0}},
-                                        {"flow", Duration(190'000'000), Quantiles{101'000'000, 150'000'000, 0, 0}}};
+using schedule::Fidelity;
+
+const std::vector<FidelityRun> kRuns = {
+    {Fidelity::packet, Duration(200'000'000), Quantiles{100'000'000, 150'000'000, 0, 0}},
+    {Fidelity::flow, Duration(190'000'000), Quantiles{101'000'000, 150'000'000, 0, 0}}};
 
 TEST(Fidelity, TheTableHasEveryFigureAndHowFarItIsFromTheFirst) {
   EXPECT_EQ(difference_text(kRuns, 0, false),

@@ -315,8 +315,8 @@ TEST_F(Tshark, SeesThePartsOfASplitRoceMessage) {
 struct TcpTalk {
   explicit TcpTalk(const std::vector<std::uint64_t>& sizes, std::uint32_t lose_nth = 0) {
     transport::TcpConfig config;
-    config.base_rtt = 4'400'000;
-    config.rto_min = 1'000'000'000;
+    config.base_rtt = nanoseconds(4'400);
+    config.rto_min = microseconds(1'000);
     numbers.tcp = config;
     transport::TestingWire<transport::Tcp> net({}, config);
     std::uint32_t count = 0;
@@ -424,7 +424,7 @@ TEST_F(Tshark, ReadsUetWithOurDissector) {
             "49161\t4793\t2\t5\t77\t1\t4106\t\t\t\t\t\t\t\t\n"
             "49161\t4793\t8\t5\t\t\t\t99\t4\t1\t0x000000000000000a\t1\t\t\t\n"
             "49161\t4793\t10\t5\t\t\t\t\t\t\t\t\t101\t1\t\n"
-            "49161\t4793\t11\t5\t100\t0\t10\t\t\t\t\t\t\t\t4\n");
+            "49161\t4793\t11\t5\t100\t0\t10\t\t\t\t\t\t\t\t6\n");
   EXPECT_EQ(
       ask(capture(packets), "-o ip.check_checksum:TRUE -Y '_ws.malformed || _ws.expert.severity >= 0x600000 || !uet'"),
       "");

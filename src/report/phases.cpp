@@ -14,12 +14,27 @@ namespace {
 
 constexpr std::size_t kMostPhases = 12;  // more are no story
 
-std::string_view name_of(const schedule::Failures& failures, Duration time) {
-  if (time < failures.outages.front().from) return "before";
-  const bool down = std::any_of(failures.outages.begin(), failures.outages.end(),
-                                [&](const schedule::Outage& each) { return each.from <= time && time < each.to; });
-  if (!down) return "after";
-  return failures.moved > 0 && time >= failures.first_moved ? "down, moved" : "down";
+Phase::What what_is(const schedule::Failures& failures, Duration time) {
+  using enum Phase::What;
+  if (time < failures.outages.front().from) return before;
+  const bool is_down = std::any_of(failures.outages.begin(), failures.outages.end(),
+                                   [&](const schedule::Outage& each) { return each.from <= time && time < each.to; });
+  if (!is_down) return after;
+  return failures.moved > 0 && time >= failures.first_moved ? moved : down;
+}
+
+std::string_view name_of(Phase::What what) {
+  switch (what) {
+    case Phase::What::before:
+      return "before";
+    case Phase::What::down:
+      return "down";
+    case Phase::What::moved:
+      return "down, moved";
+    case Phase::What::after:
+      break;
+  }
+  return "after";
 }
 
 std::string percent(std::int64_t part, std::int64_t whole) {
@@ -52,7 +67,7 @@ std::vector<Phase> phases(const schedule::RunResult& result) {
   for (std::size_t i = 0; i + 1 < turns.size(); ++i) {
     const Duration from = turns[i];
     const Duration to = turns[i + 1];
-    found.push_back({name_of(failures, from), from, to, goodput(failures.delivered.between(from, to), to - from)});
+    found.push_back({what_is(failures, from), from, to, goodput(failures.delivered.between(from, to), to - from)});
   }
   return found;
 }
@@ -60,15 +75,16 @@ std::vector<Phase> phases(const schedule::RunResult& result) {
 std::string phases_text(const schedule::RunResult& result, std::size_t width, bool colour) {
   const std::vector<Phase> all = phases(result);
   if (all.empty()) return "";
-  const std::int64_t before = all.front().what == "before" ? all.front().goodput : 0;
+  const std::int64_t before = all.front().what == Phase::What::before ? all.front().goodput : 0;
   Table table({{"over time"}, {"from", true}, {"to", true}, {"goodput", true}, {"of before", true}});
   for (const Phase& each : all)
-    table.add({std::string(each.what), brief(each.from), brief(each.to), brief(Bandwidth(each.goodput)),
+    table.add({std::string(name_of(each.what)), brief(each.from), brief(each.to), brief(Bandwidth(each.goodput)),
                percent(each.goodput, before)});
   std::string text = "\n" + table.text(width, colour);
   const schedule::Failures& failures = *result.failures;
   if (failures.moved == 0) return text;
-  const auto moved = std::find_if(all.begin(), all.end(), [](const Phase& each) { return each.what == "down, moved"; });
+  const auto moved =
+      std::find_if(all.begin(), all.end(), [](const Phase& each) { return each.what == Phase::What::moved; });
   text += fmt::format("{} of messages moved to other NICs, noticed after {} to {}",
                       counted(static_cast<std::int64_t>(failures.moved), "part"),
                       brief(failures.first_moved - failures.outages.front().from),

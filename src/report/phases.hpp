@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/units.hpp"
@@ -12,7 +11,8 @@
 namespace weft::report {
 
 struct Phase {
-  std::string_view what;
+  enum class What : std::uint8_t { before, down, moved, after };  // moved: down, but parts of messages go round it
+  What what;
   Duration from = {};
   Duration to = {};
   std::int64_t goodput = 0;  // bit/s

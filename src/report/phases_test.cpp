@@ -48,10 +48,10 @@ schedule::RunResult plane_lost() {
 TEST(Phases, AreBeforeDownMovedAndAfter) {
   const std::vector<Phase> all = phases(plane_lost());
   ASSERT_EQ(all.size(), 4u);
-  const std::string_view names[] = {"before", "down", "down, moved", "after"};
+  const Phase::What order[] = {Phase::What::before, Phase::What::down, Phase::What::moved, Phase::What::after};
   const std::int64_t gbps[] = {100, 25, 50, 100};
   for (std::size_t i = 0; i < 4; ++i) {
-    EXPECT_EQ(all[i].what, names[i]);
+    EXPECT_EQ(all[i].what, order[i]);
     EXPECT_NEAR(static_cast<double>(all[i].goodput) / 1e9, static_cast<double>(gbps[i]), 2) << i;
   }
   const std::string text = phases_text(plane_lost(), 80, false);

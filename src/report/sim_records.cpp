@@ -198,7 +198,7 @@ void write_sim_record(const RunInfo& info, const RunResult& result, const SimSum
                                    {"cluster", info.cluster},
                                    {"traffic", info.traffic},
                                    {"configuration", fmt::format("{:016x}", info.configuration)},
-                                   {"executor", result.executor},
+                                   {"executor", name(result.fidelity)},
                                    {"seed", result.seed},
                                    {"partial", !result.stopped_by.empty()}};
   if (!result.stopped_by.empty()) record["stopped_by"] = result.stopped_by;

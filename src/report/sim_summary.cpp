@@ -38,7 +38,7 @@ std::string reason(const RunResult& result) {
 }
 
 // Flows and messages know neither packets nor queues: nothing was counted, which is not zero.
-bool has_packets(const RunResult& result) { return result.executor == "packet"; }
+bool has_packets(const RunResult& result) { return result.fidelity == schedule::Fidelity::packet; }
 
 std::string time(std::int64_t ps) { return brief(Duration(ps)); }
 

@@ -104,7 +104,7 @@ TEST(SimSummary, TheTextNamesTheBusiestLinksAndFitsEightyColumns) {
 
 TEST(SimSummary, WhatFlowsDoNotCountIsNotShownAsNone) {
   RunResult result = sample_result();
-  result.executor = "flow";
+  result.fidelity = schedule::Fidelity::flow;
   const std::string text = summary_text(result, summarise(result), 2, 80, false);
   for (const char* unknown : {"packet", "congestion", "queue", "marks", "mean wait", "drops"})
     EXPECT_EQ(text.find(unknown), std::string::npos) << unknown << "\n" << text;

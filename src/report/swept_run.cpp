@@ -21,7 +21,7 @@ Json share_json(const std::optional<Quantiles>& q, std::int64_t Quantiles::*whic
   return q ? Json(static_cast<double>((*q).*which) / 1000) : Json();
 }
 
-// Reads values of the type they must have and remembers when one had not.
+// Reads values of the type they must have and remembers when one had not; what is no object has none.
 struct Reader {
   const Json& record;
   bool good = true;
@@ -57,6 +57,11 @@ struct Reader {
     good = good && value.is_string();
     return good ? value.get<std::string>() : "";
   }
+  schedule::Fidelity fidelity(const char* key) {
+    const auto known = parse_enum<schedule::Fidelity>(text(key));
+    good = good && known;
+    return known.value_or(schedule::Fidelity::message);
+  }
   std::uint64_t hash(const char* key) {
     const std::string digits = text(key);
     std::uint64_t value = 0;
@@ -84,8 +89,6 @@ std::vector<CollectiveRow> read_collectives(Reader& reader) {
   if (list.is_null()) return rows;
   reader.good = reader.good && list.is_array();
   for (std::size_t i = 0; reader.good && i < list.size(); ++i) {
-    reader.good = list[i].is_object();
-    if (!reader.good) break;
     Reader each{list[i]};
     CollectiveRow& row = rows.emplace_back();
     row.operation = each.text("operation");
@@ -97,7 +100,7 @@ std::vector<CollectiveRow> read_collectives(Reader& reader) {
     row.bus_under = each.whole("bus_under");
     row.algorithm = each.text("algorithm");
     row.protocol = each.text("protocol");
-    row.executor = each.text("executor");
+    row.fidelity = each.fidelity("executor");
     reader.good = each.good && row.ranks > 0 && row.bus_under > 0;
   }
   return rows;
@@ -106,13 +109,12 @@ std::vector<CollectiveRow> read_collectives(Reader& reader) {
 std::optional<schedule::TrainingRow> read_training(Reader& reader) {
   const Json& record = reader.at("training");
   if (record.is_null()) return std::nullopt;
-  reader.good = reader.good && record.is_object();
   if (!reader.good) return std::nullopt;
   Reader each{record};
   schedule::TrainingRow row;
   row.model = each.text("model");
   row.gpus = each.whole("gpus");
-  row.executor = each.text("executor");
+  row.fidelity = each.fidelity("executor");
   row.tokens_per_second = each.number("tokens_per_second");
   row.teraflops = each.number("teraflops");
   row.mfu_percent = each.number("mfu_percent");
@@ -132,10 +134,17 @@ std::optional<schedule::TrainingRow> read_training(Reader& reader) {
 }  // namespace
 
 Json collective_json(const CollectiveRow& row) {
-  return {{"operation", row.operation}, {"bytes", row.bytes},          {"ranks", row.ranks},
-          {"parts", row.parts},         {"time_ps", row.time.count()}, {"busbw_GBps", row.bus_bandwidth()},
-          {"bus_over", row.bus_over},   {"bus_under", row.bus_under},  {"algorithm", row.algorithm},
-          {"protocol", row.protocol},   {"executor", row.executor}};
+  return {{"operation", row.operation},
+          {"bytes", row.bytes},
+          {"ranks", row.ranks},
+          {"parts", row.parts},
+          {"time_ps", row.time.count()},
+          {"busbw_GBps", row.bus_bandwidth()},
+          {"bus_over", row.bus_over},
+          {"bus_under", row.bus_under},
+          {"algorithm", row.algorithm},
+          {"protocol", row.protocol},
+          {"executor", name(row.fidelity)}};
 }
 
 Json run_json(const ComparedRun& run) {
@@ -161,7 +170,7 @@ Json run_json(const ComparedRun& run) {
   if (const auto& step = run.training) {
     record["training"] = {{"model", step->model},
                           {"gpus", step->gpus},
-                          {"executor", step->executor},
+                          {"executor", name(step->fidelity)},
                           {"tokens_per_second", step->tokens_per_second},
                           {"teraflops", step->teraflops},
                           {"mfu_percent", step->mfu_percent},

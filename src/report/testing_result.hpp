@@ -7,7 +7,7 @@ namespace weft::report {
 
 inline schedule::RunResult sample_result() {
   schedule::RunResult result;
-  result.executor = "packet";
+  result.fidelity = schedule::Fidelity::packet;
   result.seed = 7;
   result.digest = 0xfeed;
   result.end = Duration(60'000'000);

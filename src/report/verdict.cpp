@@ -138,9 +138,10 @@ std::string load_note(const std::vector<Variant>& variants) {
 
 // At message level a seed decides nothing but what switches hash.
 bool is_drawn(const Variant& variant) {
-  if (const auto& step = variant.runs[0].training) return step->executor != "message" || step->seed != 0;
+  if (const auto& step = variant.runs[0].training)
+    return step->fidelity != schedule::Fidelity::message || step->seed != 0;
   const std::vector<CollectiveRow>& rows = variant.runs[0].collectives;
-  return rows.empty() || rows[0].executor != "message" || rows[0].seed != 0;
+  return rows.empty() || rows[0].fidelity != schedule::Fidelity::message || rows[0].seed != 0;
 }
 
 // What a level does not know of the network, of whichever design it does not. Behind a semicolon.
@@ -148,7 +149,7 @@ std::string not_known(const std::vector<Variant>& variants) {
   for (const Variant& variant : variants)
     for (const CollectiveRow& row : variant.runs[0].collectives)
       if (!row.not_known.empty())
-        return fmt::format("; {} level does not know of {}: {}", row.executor, variant.label, row.not_known);
+        return fmt::format("; {} level does not know of {}: {}", name(row.fidelity), variant.label, row.not_known);
   return "";
 }
 

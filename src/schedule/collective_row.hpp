@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/units.hpp"
+#include "schedule/fidelity.hpp"
 
 namespace weft::schedule {
 
@@ -29,9 +30,9 @@ struct CollectiveRow {
   std::uint64_t skipped_rounds = 0;
   std::uint32_t stood_for = 0;  // ranks that were computed, and stand for all; 0: each was
   std::string stack;
-  std::string executor = "message";
+  Fidelity fidelity = Fidelity::message;
   std::string beside;          // traffic that ran at the same time; empty: none
-  bool network_bound = false;  // message level: the network has less for some steps than all else
+  bool network_bound = false;  // senders may be slowed down by the network, where a level asks for that
   std::string not_known;       // of the network, to this level; empty: nothing that counts
   std::string not_validated;   // what no published table tells; empty: there is one for it
   std::uint32_t groups = 1;    // that did it at the same time; the slowest one's figures

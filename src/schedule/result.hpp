@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "schedule/fidelity.hpp"
 #include "schedule/timeline.hpp"
 
 namespace weft::schedule {
@@ -118,7 +119,7 @@ struct Counters {
 };
 
 struct RunResult {
-  std::string executor;  // "packet", "message"
+  Fidelity fidelity = Fidelity::packet;
   std::uint64_t seed = 0;
   std::uint64_t digest = 0;
   Duration end = {};             // the last operation or transfer was done, or given up

@@ -20,8 +20,8 @@
 //     its other operations go on. wait_all is also for those that have not left. To executors that share nothing this
 //     is what links are; to the others it is what the GPU itself does for a message.
 //   - A message may lag: its receiver learns of it later than its bytes come, which holds up nobody else (where links
-//     are shared at most kMostLag, and not where there are signals). It may also be told what it takes at least, from
-//     when it leaves, however idle the links are.
+//     are shared at most kMostLag, and not where there are signals). With a lag below zero it leaves so much before its
+//     lane is free again. It may be told what it takes at least, from when it leaves, however idle the links are.
 //   - A message to the rank itself is a copy there. It touches no link and is no flow of the result; one of no bytes
 //     takes no time, and so lets one lane wait for another.
 //   - Messages match by (source rank, tag), first come first served; one that comes before its recv is kept. Of several

@@ -5,12 +5,14 @@
 #include <optional>
 #include <string>
 
+#include "schedule/fidelity.hpp"
+
 namespace weft::schedule {
 
 struct TrainingRow {
   std::string model;
   std::int64_t gpus = 0;
-  std::string executor;
+  Fidelity fidelity = Fidelity::message;
   double tokens_per_second = 0;
   double teraflops = 0;        // per GPU
   double mfu_percent = 0;      // of the GPU's peak

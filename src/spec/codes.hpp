@@ -226,6 +226,13 @@ enum class Severity { error, warning };
     "P4d, P4de and DL1 instances and instances of other types cannot reach each other by EFA (\"EFA limitations\" " \
     "in the Amazon EC2 User Guide), so that no job can span them. Runs within one of them work; a run over both is " \
     "refused (E0414).")                                                                                            \
+  X(idle_key, "W0515", "a key of a training job that changes nothing",                                              \
+    "Neither the step nor its memory would be another without the key: a schedule where there is one stage, "         \
+    "`overlap.tensor` without tensor groups, `recompute: selective` where attention is fused (there is nothing "      \
+    "inside it that was kept), `moe.imbalance` where `experts.capacity` says what experts get.")                      \
+  X(packets_only, "W0516", "something that packets alone know",                                                    \
+    "What a transport costs its host (`servers.host`), and how it sends and takes many packets at once, is "       \
+    "simulated packet by packet. At flow and message level the run is as if the NIC were the transport.")          \
   X(beyond_ultracluster, "W0520", "more chips than an UltraCluster has",                                           \
     "AWS says of UltraCluster 2.0 that it has up to 20,000 GPUs and of 3.0 up to a million chips. "                \
     "What is more stands in another one, and EFA does not join the two at full bandwidth: plan the "               \

@@ -237,7 +237,10 @@ void Reader::value(const Node& node, const Field& field, bool& out) {
 void Reader::value(const Node& node, const Field& field, std::int64_t& out) {
   if (!node.is_scalar()) return wrong_type(node, field, "a whole number");
   std::int64_t parsed = 0;
-  switch (parse_integer(node.text, parsed)) {
+  std::string_view text = node.text;
+  for (const auto& [word, number] : field.options.meant)
+    if (word == text) text = number;
+  switch (parse_integer(text, parsed)) {
     case NumberFault::not_a_number:
       return wrong_type(node, field, "a whole number");
     case NumberFault::too_large: {

@@ -39,7 +39,10 @@ Json value_schema(const Field& field) {
       Json out = {{"type", "integer"}};
       if (field.options.min) out["minimum"] = *field.options.min;
       if (field.options.max) out["maximum"] = *field.options.max;
-      return out;
+      if (field.options.meant.empty()) return out;
+      Json words = Json::array();
+      for (const auto& [word, number] : field.options.meant) words.push_back(word);
+      return {{"anyOf", {out, {{"enum", words}}}}};
     }
     case Shape::text: {
       Json out = {{"type", {"string", "number"}}};

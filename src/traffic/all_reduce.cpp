@@ -171,7 +171,7 @@ bool Ring::turn(const std::function<bool()>& done, const std::function<bool(cons
 
 // A word to the next rank and one from the one before. Who is not there yet is asked again.
 bool Ring::meet() {
-  const Instant until = Node::now() + options_.together_within;
+  const Instant until = Node::now() + options_.together_within.count();
   const std::uint32_t next = peers_[(options_.rank + 1) % ranks_];
   const std::uint32_t before = peers_[(options_.rank + ranks_ - 1) % ranks_];
   bool heard = false, told = false;
@@ -286,8 +286,8 @@ void Ring::leave() {
 
 double AllReduceResult::bus_bandwidth(const AllReduceOptions& options) const {
   if (times.empty()) return 0;
-  const double mean =
-      static_cast<double>(std::accumulate(times.begin(), times.end(), Instant{0})) / static_cast<double>(times.size());
+  const double mean = static_cast<double>(std::accumulate(times.begin(), times.end(), Duration(0)).count()) /
+                      static_cast<double>(times.size());
   const auto ranks = static_cast<double>(options.ranks.size());
   return static_cast<double>(options.size) / (mean * 1e-3) * 2 * (ranks - 1) / ranks;
 }
@@ -308,7 +308,7 @@ AllReduceResult run_all_reduce(const AllReduceOptions& options, const std::funct
     }
     const Instant began = Node::now();
     if (!ring.reduce(round)) break;
-    if (timed > 0) result.times.push_back(Node::now() - began);
+    if (timed > 0) result.times.emplace_back(Node::now() - began);
     result.wrong += ring.wrong();
   }
   if (result.failure.empty() && ring.barrier(0)) ring.leave();

@@ -26,14 +26,14 @@ struct AllReduceOptions {
   std::uint32_t paths = 64;
   std::size_t datagram = 0;
   std::optional<net::Key> key;
-  Instant together_within = 60 * net::kSecond;  // all must be there by then
+  Duration together_within = microseconds(60'000'000);  // all must be there by then
 };
 
 struct AllReduceResult {
-  std::string failure;         // why it ended early; empty: it did not
-  std::vector<Instant> times;  // ps, of each that was timed, on this machine
-  std::uint64_t wrong = 0;     // sums that are not what they should be, of all
-  std::uint64_t packets = 0;   // of data, sent by this machine
+  std::string failure;          // why it ended early; empty: it did not
+  std::vector<Duration> times;  // of each that was timed, on this machine
+  std::uint64_t wrong = 0;      // sums that are not what they should be, of all
+  std::uint64_t packets = 0;    // of data, sent by this machine
   std::uint64_t retransmitted = 0;
 
   // GB/s as nccl-tests has it: what a link of a ring carries.

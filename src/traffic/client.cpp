@@ -47,6 +47,10 @@ class Sender : public Exchange {
   bool open(std::string& failure) {
     net::NodeConfig config;
     config.local = options_.local.value_or(net::Address::any(options_.server.family()));
+    if (!options_.nics.empty()) {
+      config.local = options_.nics[0];
+      config.more.assign(options_.nics.begin() + 1, options_.nics.end());
+    }
     config.paths = options_.paths;
     config.datagram = options_.datagram;
     config.key = options_.key;
@@ -92,7 +96,7 @@ class Sender : public Exchange {
   bool failed() const { return failed_; }
   const std::string& why() const { return why_; }
   std::uint64_t acknowledged() const { return acknowledged_; }
-  std::vector<Instant>& round_trips() { return round_trips_; }
+  std::vector<Duration>& round_trips() { return round_trips_; }
   bool idle() const { return in_flight_ == 0; }
   bool reported() const { return reported_; }
   const Measured& received() const { return received_; }
@@ -115,8 +119,7 @@ class Sender : public Exchange {
     }
     return transport::kNever;
   }
-  void stop() { stopped_ = true; }
-  bool done() const { return stopped_ || (options_.messages > 0 && next_ >= options_.messages); }
+  bool done() const { return options_.messages > 0 && next_ >= options_.messages; }
   void ask() { send({Kind::ask, server_, 0, 0, {}}); }
 
  private:
@@ -132,7 +135,7 @@ class Sender : public Exchange {
   void on_message(Instant now, const Message& message, std::span<const std::byte> payload) override {
     if (message.kind == Kind::response && in_flight_ > 0 && message.number + 1 == next_) {
       wrong_ += !pool_.is(message.number, payload);
-      round_trips_.push_back(now - asked_at_);
+      round_trips_.emplace_back(now - asked_at_);
       acknowledged_ += message.bytes;
       in_flight_ = 0;
     }
@@ -157,8 +160,7 @@ class Sender : public Exchange {
   std::uint64_t acknowledged_ = 0;
   std::uint64_t wrong_ = 0;
   Instant asked_at_ = 0;
-  std::vector<Instant> round_trips_;
-  bool stopped_ = false;
+  std::vector<Duration> round_trips_;
   bool failed_ = false;
   std::string why_;
   bool reported_ = false;
@@ -250,15 +252,14 @@ ClientResult Clients::run(const std::function<bool(const Progress&)>& each_secon
          [](const Sender&) { return false; });
   result_.began = realtime_ns();
   began_ = Node::now();
-  const Instant until = options_.messages > 0 ? transport::kNever : began_ + options_.duration;
+  const Instant until = options_.messages > 0 ? transport::kNever : began_ + options_.duration.count();
   bool going = true;
   while (going && result_.failure.empty()) {
     const Instant slice = std::min(until, Node::now() + kSecond);
     going = !turn(slice, true, [](const Sender& sender) { return sender.done() && sender.idle(); }) &&
             Node::now() < until && result_.failure.empty() &&
-            each_second({Node::now() - began_, acknowledged(), paths()});
+            each_second({Duration(Node::now() - began_), acknowledged(), paths()});
   }
-  for (const auto& sender : senders_) sender->stop();
   if (result_.failure.empty() &&
       !turn(Node::now() + kReportWithin, false, [](const Sender& sender) { return sender.idle(); }) &&
       result_.failure.empty())

@@ -23,13 +23,14 @@ enum class Transport : std::uint8_t { srd, tcp, mptcp };
 struct ClientOptions {
   net::Address server;
   std::optional<net::Address> local;  // to send from; none: whatever the routing table says
+  std::vector<net::Address> nics;     // instead: addresses of several NICs, which are used together
   Transport transport = Transport::srd;
   Pattern pattern = Pattern::stream;
   std::uint64_t size = 64 << 10;   // of a message
   std::uint64_t window = 8 << 20;  // bytes given to the transport and not yet acknowledged
   std::uint64_t rate = 0;          // bit/s offered; 0: as fast as it goes
   std::uint64_t messages = 0;      // of each endpoint; 0: as many as `duration` lets
-  Instant duration = 5'000'000'000'000;
+  Duration duration = microseconds(5'000'000);
   std::uint32_t endpoints = 1;  // that send at the same time, each with sockets of its own
   std::uint32_t paths = 64;
   std::size_t datagram = 0;
@@ -45,18 +46,18 @@ struct PathRow {
 };
 
 struct Progress {
-  Instant now;          // since it began
+  Duration now;         // since it began
   std::uint64_t bytes;  // acknowledged; of TCP, handed to the kernel
   std::vector<PathRow> paths;
 };
 
 struct ClientResult {
-  std::string failure;               // why it ended early; empty: it did not
-  Measured received;                 // what the server saw, of all endpoints
-  std::vector<Instant> round_trips;  // of requests
-  std::int64_t began = 0;            // ns of CLOCK_REALTIME
-  std::int64_t ended = 0;            // all was acknowledged, likewise
-  std::uint64_t acknowledged = 0;    // bytes
+  std::string failure;                // why it ended early; empty: it did not
+  Measured received;                  // what the server saw, of all endpoints
+  std::vector<Duration> round_trips;  // of requests
+  std::int64_t began = 0;             // ns of CLOCK_REALTIME
+  std::int64_t ended = 0;             // all was acknowledged, likewise
+  std::uint64_t acknowledged = 0;     // bytes
   transport::SrdCounters srd;
   net::NodeCounters node;
   std::vector<PathRow> paths;

@@ -117,7 +117,7 @@ TEST(Loopback, AServerThatEndsIsNoticed) {
   auto serving = std::make_unique<Serving>("127.0.0.1");
   ClientOptions options;
   options.server = serving->address();
-  options.duration = 60 * net::kSecond;
+  options.duration = microseconds(60'000'000);
   int seconds = 0;
   const ClientResult result = run_client(options, [&](const Progress&) {
     if (++seconds == 1) serving.reset();
@@ -138,7 +138,8 @@ TEST(Loopback, PathsAreCountedEach) {
     arrived += row.health.arrived;
   }
   EXPECT_EQ(packets, result.srd.data_sent + result.srd.data_resent);
-  // The last one asks for the receiver's figures, and its acknowledgement travels behind the answer, with which the run ends.
+  // The last one asks for the receiver's figures, and its acknowledgement travels behind the answer, with which the run
+  // ends.
   EXPECT_LE(arrived, result.srd.data_sent);
   EXPECT_GE(arrived + 1, result.srd.data_sent);
 }
@@ -148,7 +149,7 @@ TEST(Loopback, ASweepOfHealthyPathsHearsAll) {
   SweepOptions options;
   options.server = serving.address();
   options.paths = 8;
-  options.duration = 200 * kMillisecond;
+  options.duration = microseconds(200'000);
   const SweepResult result = sweep_paths(options, [] { return true; });
   EXPECT_EQ(result.failure, "");
   ASSERT_EQ(result.there.size(), 8u);
@@ -157,7 +158,7 @@ TEST(Loopback, ASweepOfHealthyPathsHearsAll) {
       EXPECT_NE(path.port, 0);
       EXPECT_GT(path.probes, 0u);
       EXPECT_EQ(path.lost, 0u);
-      EXPECT_GT(path.median, 1);
+      EXPECT_GT(path.median, Duration(1));
     }
   }
 }
@@ -196,7 +197,7 @@ TEST(Loopback, OneTcpFlowDoesNotStall) {
   options.messages = 60;
   const ClientResult result = run_client(options, go_on);
   EXPECT_EQ(result.received.messages, 60u);
-  EXPECT_LT(result.received.longest_gap, 900 * kMillisecond);
+  EXPECT_LT(result.received.longest_gap, microseconds(900'000));
 }
 
 TEST(Loopback, TcpSaysWhereNobodyListens) {
@@ -249,7 +250,7 @@ void forge(std::uint64_t count) {
   ClientOptions options;
   options.server = serving.address();
   options.local = client_address;
-  options.duration = 3600 * net::kSecond;
+  options.duration = microseconds(3'600'000'000);
   std::atomic<bool> done = false;
   ClientResult result;
   std::thread client([&] { result = run_client(options, [&](const Progress&) { return !done; }); });

@@ -20,10 +20,15 @@ void Measured::merge(const Measured& other, bool alone) {
 }
 
 std::string to_json(const Measured& measured) {
-  return nlohmann::json{
-      {"messages", measured.messages},       {"bytes", measured.bytes},   {"wrong", measured.wrong},
-      {"repeated", measured.repeated},       {"first", measured.first},   {"last", measured.last},
-      {"longest_gap", measured.longest_gap}, {"gap_at", measured.gap_at}, {"intervals", measured.intervals}}
+  return nlohmann::json{{"messages", measured.messages},
+                        {"bytes", measured.bytes},
+                        {"wrong", measured.wrong},
+                        {"repeated", measured.repeated},
+                        {"first", measured.first},
+                        {"last", measured.last},
+                        {"longest_gap", measured.longest_gap.count()},
+                        {"gap_at", measured.gap_at.count()},
+                        {"intervals", measured.intervals}}
       .dump();
 }
 
@@ -33,7 +38,12 @@ bool from_json(const std::string& text, Measured& measured) {
   const auto number = [&](const char* name, auto& out) {
     const auto found = json.find(name);
     if (found == json.end() || !found->is_number_integer()) return false;
-    out = found->get<std::remove_reference_t<decltype(out)>>();
+    using Out = std::remove_reference_t<decltype(out)>;
+    if constexpr (std::is_same_v<Out, Duration>) {
+      out = Duration(found->template get<std::int64_t>());
+    } else {
+      out = found->template get<Out>();
+    }
     return true;
   };
   if (!number("messages", measured.messages) || !number("bytes", measured.bytes) || !number("wrong", measured.wrong) ||
@@ -50,8 +60,8 @@ bool from_json(const std::string& text, Measured& measured) {
   return true;
 }
 
-Instant percentile(std::vector<Instant>& values, double share) {
-  if (values.empty()) return 0;
+Duration percentile(std::vector<Duration>& values, double share) {
+  if (values.empty()) return {};
   std::ranges::sort(values);
   const auto at = static_cast<std::size_t>(share * static_cast<double>(values.size()));
   return values[std::min(at, values.size() - 1)];

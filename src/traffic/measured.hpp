@@ -6,11 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "base/units.hpp"
+#include "transport/operation.hpp"
+
 namespace weft::traffic {
 
-using Instant = std::int64_t;  // ps
+using transport::Instant;
 
-inline constexpr Instant kInterval = 10'000'000'000;  // 10 ms
+inline constexpr Duration kInterval = microseconds(10'000);
 
 struct Measured {
   std::uint64_t messages = 0;
@@ -19,21 +22,21 @@ struct Measured {
   std::uint64_t repeated = 0;  // messages that came once more
   Instant first = 0;           // when the first message was complete
   Instant last = 0;
-  Instant longest_gap = 0;               // between two that followed each other
-  Instant gap_at = 0;                    // when it began, from `first` on
+  Duration longest_gap;                  // between two that followed each other
+  Duration gap_at;                       // when it began, from `first` on
   std::vector<std::uint64_t> intervals;  // bytes in each, from `first` on
 
   void add(Instant now, std::uint64_t size) {
     if (messages == 0) {
       first = now;
-    } else if (now - last > longest_gap) {
-      longest_gap = now - last;
-      gap_at = last - first;
+    } else if (Duration(now - last) > longest_gap) {
+      longest_gap = Duration(now - last);
+      gap_at = Duration(last - first);
     }
     last = now;
     ++messages;
     bytes += size;
-    const auto at = static_cast<std::size_t>((now - first) / kInterval);
+    const auto at = static_cast<std::size_t>((now - first) / kInterval.count());
     if (at >= intervals.size()) intervals.resize(at + 1);
     intervals[at] += size;
   }
@@ -50,6 +53,6 @@ std::string to_json(const Measured& measured);
 bool from_json(const std::string& text, Measured& measured);  // false: it is none
 
 // The value below which a share of all lies; sorts them.
-Instant percentile(std::vector<Instant>& values, double share);
+Duration percentile(std::vector<Duration>& values, double share);
 
 }  // namespace weft::traffic

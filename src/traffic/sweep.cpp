@@ -15,8 +15,8 @@ using net::Node;
 
 constexpr Instant kBetween = 100'000'000;  // ps: 10,000 probes in a second, a few ten Mb/s
 constexpr Instant kLastAnswers = 500 * kMillisecond;
-constexpr std::uint32_t kWholeRounds = 8;     // of the longest packets; those after it are short
-constexpr Instant kMuchLonger = 100'000'000;  // ps
+constexpr std::uint32_t kWholeRounds = 8;  // of the longest packets; those after it are short
+constexpr Duration kMuchLonger = microseconds(100);
 
 // Nobody but the server's socket loop is asked anything.
 class Silent : public Exchange {
@@ -45,12 +45,12 @@ T median_of(std::vector<T> values) {
 std::vector<SweptPath> count(std::uint32_t paths, const std::vector<Probe>& probes, bool there,
                              const std::vector<bool>& counts) {
   std::vector<SweptPath> out(paths);
-  std::vector<std::vector<Instant>> trips(paths);
+  std::vector<std::vector<Duration>> trips(paths);
   for (const Probe& probe : probes) {
     if (!counts[there ? probe.back : probe.there]) continue;
     const std::uint32_t which = there ? probe.there : probe.back;
     ++out[which].probes;
-    if (probe.trip == 0) {
+    if (probe.trip == Duration(0)) {
       ++out[which].lost;
     } else {
       trips[which].push_back(probe.trip);
@@ -73,20 +73,20 @@ std::vector<bool> better_half(const std::vector<SweptPath>& paths) {
 
 void judge(std::vector<SweptPath>& paths) {
   std::vector<double> shares;
-  std::vector<Instant> trips;
+  std::vector<Duration> trips;
   for (const SweptPath& path : paths) {
     shares.push_back(share_of(path));
-    if (path.median > 0) trips.push_back(path.median);
+    if (path.median > Duration(0)) trips.push_back(path.median);
   }
   const double usual = median_of(shares);
-  const Instant trip = median_of(trips);
+  const Duration trip = median_of(trips);
   for (SweptPath& path : paths) {
     const double share = share_of(path);
     if (path.probes > 0 && path.lost == path.probes) {
       path.verdict = Verdict::dead;
     } else if (path.lost >= 3 && share >= 0.005 && share >= 4 * usual) {
       path.verdict = Verdict::loses;
-    } else if (path.median > 2 * trip && path.median > trip + kMuchLonger) {
+    } else if (path.median > trip * 2 && path.median > trip + kMuchLonger) {
       path.verdict = Verdict::lags;
     }
   }
@@ -146,7 +146,7 @@ void Sweep::send_due() {
     const std::uint32_t there = number % paths_;
     const std::uint32_t round = number / paths_;
     const std::uint32_t back = (there + round) % paths_;
-    probes_.push_back({there, back, 0});
+    probes_.push_back({there, back, {}});
     sent_.push_back(Node::now());
     node_->probe(server_, there, back, number, round < kWholeRounds);
   }
@@ -156,7 +156,7 @@ void Sweep::take() {
   for (const Node::Pong& pong : node_->pongs()) {
     if (pong.nonce >= probes_.size()) continue;
     Probe& probe = probes_[pong.nonce];
-    probe.trip = std::max<Instant>(1, pong.at - sent_[pong.nonce]);
+    probe.trip = Duration(std::max<Instant>(1, pong.at - sent_[pong.nonce]));
     back_ports_[probe.back] = pong.port;
   }
   node_->pongs().clear();
@@ -173,7 +173,7 @@ SweepResult Sweep::run(const std::function<bool()>& go_on) {
   paths_ = static_cast<std::uint32_t>(node_->paths().size());
   back_ports_.resize(paths_);
   began_ = Node::now();
-  while (Node::now() < began_ + options_.duration && !layer_.failed && go_on()) {
+  while (Node::now() < began_ + options_.duration.count() && !layer_.failed && go_on()) {
     send_due();
     listen(began_ + static_cast<Instant>(probes_.size()) * kBetween);
   }

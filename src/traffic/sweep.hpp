@@ -19,7 +19,7 @@ struct SweepOptions {
   std::uint32_t paths = 64;
   std::size_t datagram = 0;
   std::optional<net::Key> key;
-  Instant duration = 2 * net::kSecond;
+  Duration duration = microseconds(2'000'000);
 };
 
 enum class Verdict : std::uint8_t { fine, lags, loses, dead };
@@ -29,8 +29,8 @@ struct SweptPath {
   std::uint16_t port = 0;    // 0: nothing ever came from it
   std::uint64_t probes = 0;  // that say something of it: those by ways of the other direction that are dead do not
   std::uint64_t lost = 0;
-  Instant median = 0;  // round trip
-  Instant longest = 0;
+  Duration median;  // round trip
+  Duration longest;
   Verdict verdict = Verdict::fine;
 };
 
@@ -43,7 +43,7 @@ struct SweepResult {
 struct Probe {
   std::uint32_t there = 0;
   std::uint32_t back = 0;
-  Instant trip = 0;  // 0: no answer came
+  Duration trip;  // 0: no answer came
 };
 // What the probes say of `paths` ways there and as many back; ports are not filled in.
 SweepResult judge_probes(std::uint32_t paths, const std::vector<Probe>& probes);

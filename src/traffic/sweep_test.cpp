@@ -16,9 +16,9 @@ std::vector<Probe> probes_over(const std::vector<std::uint32_t>& loss_there,
   Random random(seed, 0, 0);
   std::vector<Probe> probes;
   for (std::uint32_t i = 0; i < 256 * kPaths; ++i) {
-    Probe probe{i % kPaths, (i % kPaths + i / kPaths) % kPaths, 0};
+    Probe probe{i % kPaths, (i % kPaths + i / kPaths) % kPaths, {}};
     const bool lost = random.below(100) < loss_there[probe.there % 4] || random.below(100) < loss_back[probe.back / 16];
-    if (!lost) probe.trip = 100'000'000 + delay[probe.there % 4] + random.below(20'000'000);
+    if (!lost) probe.trip = Duration(100'000'000 + delay[probe.there % 4] + random.below(20'000'000));
     probes.push_back(probe);
   }
   return probes;

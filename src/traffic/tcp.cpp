@@ -198,6 +198,7 @@ Result<std::unique_ptr<TcpServer>, std::string> TcpServer::open(const Address& l
   if (listener.get() < 0) listener = tcp_socket(local.family(), false);  // a kernel without MPTCP
   if (listener.get() < 0) return Failure<std::string>(trouble("open a TCP socket for", local));
   setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &kOn, sizeof kOn);
+  if (local.family() == AF_INET6) setsockopt(listener.get(), IPPROTO_IPV6, IPV6_V6ONLY, &kOn, sizeof kOn);
   if (bind(listener.get(), local.get(), local.length()) != 0 || listen(listener.get(), 128) != 0)
     return Failure<std::string>(trouble("listen by TCP at", local));
   sockaddr_storage bound{};
@@ -335,7 +336,7 @@ void TcpClients::offer(Sending& sending, Instant now, Instant& wake) {
 void TcpClients::take(Sending& sending, const Flow::Came& came) {
   if (came.kind == Kind::response && came.number + 1 == sending.next && sending.answered < sending.next) {
     wrong_ += !came.right;
-    result_.round_trips.push_back(Node::now() - sending.asked_at);
+    result_.round_trips.emplace_back(Node::now() - sending.asked_at);
     ++sending.answered;
   }
   if (came.kind == Kind::report) sending.reported = from_json(came.text, sending.received);
@@ -385,8 +386,8 @@ std::vector<PathRow> TcpClients::paths() {
       row.health.packets = info.tcpi_segs_out;
       row.health.lost = info.tcpi_total_retrans;
       row.health.arrived = row.health.packets - std::min<std::uint64_t>(row.health.packets, row.health.lost);
-      row.health.smooth_rtt = Instant{info.tcpi_rtt} * 1'000'000;
-      row.health.least_rtt = Instant{info.tcpi_min_rtt} * 1'000'000;
+      row.health.smooth_rtt = microseconds(info.tcpi_rtt);
+      row.health.least_rtt = microseconds(info.tcpi_min_rtt);
     }
     rows.push_back(row);
   }
@@ -398,7 +399,7 @@ ClientResult TcpClients::run(const std::function<bool(const Progress&)>& each_se
   wait_until(options_.start_at);
   result_.began = realtime_ns();
   began_ = Node::now();
-  const Instant until = options_.messages > 0 ? transport::kNever : began_ + options_.duration;
+  const Instant until = options_.messages > 0 ? transport::kNever : began_ + options_.duration.count();
   const auto quiet = [](const Sending& each) { return each.answered == each.next; };
   const auto written_all = [](const Sending& each) { return !each.flow.wants_out(); };
   const bool requests = options_.pattern == Pattern::requests;
@@ -406,7 +407,7 @@ ClientResult TcpClients::run(const std::function<bool(const Progress&)>& each_se
   while (going && result_.failure.empty()) {
     const Instant slice = std::min(until, Node::now() + kSecond);
     going = !turn(slice, true, requests ? +quiet : +written_all) && Node::now() < until && result_.failure.empty() &&
-            each_second({Node::now() - began_, written(), paths()});
+            each_second({Duration(Node::now() - began_), written(), paths()});
   }
   stopped_ = true;
   for (Sending& each : flows_) each.flow.send(Kind::ask, 0, 0);

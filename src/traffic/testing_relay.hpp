@@ -51,6 +51,8 @@ class Relay {
   net::Address address() const { return at("127.0.0.2", server_.port()); }
   // From now on, or no longer, packets of data and their acknowledgements vanish, and nothing else does.
   void let_pass_only_control(bool only) { only_control_ = only; }
+  // From now on nothing that is longer gets through.
+  void let_pass_up_to(std::size_t bytes) { longest_ = bytes; }
   std::uint64_t passed() const { return passed_; }
   std::uint64_t dropped() const { return dropped_; }
 
@@ -116,7 +118,7 @@ class Relay {
   void pass(std::span<const std::uint8_t> packet, int fd, const net::Address& to, std::uint16_t port, bool to_server) {
     const Fate fate = decide_(random_, port, to_server);
     const bool control = packet.size() > 1 && packet[1] > static_cast<std::uint8_t>(transport::PacketType::ack);
-    if (fate.dropped || (only_control_ && !control)) {
+    if (fate.dropped || (only_control_ && !control) || packet.size() > longest_) {
       ++dropped_;
       return;
     }
@@ -150,6 +152,7 @@ class Relay {
   std::atomic<std::uint64_t> dropped_ = 0;
   std::atomic<bool> stop_ = false;
   std::atomic<bool> only_control_ = false;
+  std::atomic<std::size_t> longest_ = 65536;
   std::thread thread_;
 };
 

@@ -1,8 +1,10 @@
 #include "training/layout.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "training/parameters.hpp"
 
@@ -44,12 +46,28 @@ Result<void, WrongLayout> check_model(const TrainingRun& run) {
   if (model.experts && model.experts->per_token > model.experts->count)
     return wrong("model", "a token visits more experts than there are",
                  fmt::format("per_token: at most {}", model.experts->count));
+  if (const auto& experts = model.experts; experts && experts->count % experts->groups != 0)
+    return wrong("model", fmt::format("{} groups do not divide {} experts", experts->groups, experts->count),
+                 fmt::format("groups: {}", divisors_near(experts->count, experts->groups)));
+  if (const auto& experts = model.experts; experts && experts->groups_per_token > experts->groups)
+    return wrong("model", "a token visits more groups of experts than there are",
+                 fmt::format("groups_per_token: at most {}", experts->groups));
+  if (const auto& experts = model.experts) {
+    const std::int64_t group = experts->count / experts->groups;
+    if (experts->per_token > experts->groups_per_token * group)
+      return wrong("model",
+                   fmt::format("a token visits {} experts, and {} of {} groups have {}", experts->per_token,
+                               experts->groups_per_token, experts->groups, experts->groups_per_token * group),
+                   fmt::format("groups_per_token: {}", (experts->per_token + group - 1) / group));
+  }
   if (shape.heads % tensor != 0)
     return wrong("parallel", fmt::format("tensor: {} does not divide {} heads", tensor, shape.heads),
                  fmt::format("tensor: {}", divisors_near(shape.heads, tensor)));
   if (const std::int64_t width = model.feed_forward; width % tensor != 0)
     return wrong("parallel", fmt::format("tensor: {} does not divide a feed-forward width of {}", tensor, width),
                  fmt::format("tensor: {}", divisors_near(width, tensor)));
+  if (run.gradient_bytes != 2 && run.gradient_bytes != 4)
+    return wrong("gradient_bytes", fmt::format("no number has {} bytes", run.gradient_bytes), "gradient_bytes: 2 or 4");
   if (run.parallel.expert > 1 && !model.experts)
     return wrong("parallel", fmt::format("expert: {} for a model without experts", run.parallel.expert), "expert: 1");
   if (model.experts && model.experts->count % run.parallel.expert != 0)
@@ -81,15 +99,31 @@ Result<void, WrongLayout> check_pipeline(const TrainingRun& run, const Layout& l
 }
 
 // As even as they can be; the first and the last piece, which have the embedding and the output layer, have less.
-std::vector<Chunk> cut_layers(std::int64_t layers, std::int64_t pieces) {
+std::vector<std::int64_t> even_cut(std::int64_t layers, std::int64_t pieces) {
   std::vector<std::int64_t> each(static_cast<std::size_t>(pieces), (layers + pieces - 1) / pieces);
   std::int64_t over = each[0] * pieces - layers;
   std::size_t front = 0;
   std::size_t back = each.size() - 1;
   for (bool last = true; over > 0; --over, last = !last) --each[last ? back-- : front++];
+  return each;
+}
+
+// What the file says of them.
+Result<void, WrongLayout> check_cut(const TrainingRun& run, std::int64_t pieces) {
+  const std::vector<std::int64_t>& each = run.parallel.layers;
+  if (each.empty()) return {};
+  const std::string help = fmt::format("layers: [{}], or none", fmt::join(even_cut(run.model.layers, pieces), ", "));
+  if (static_cast<std::int64_t>(each.size()) != pieces)
+    return wrong("parallel", fmt::format("layers: of {} pieces, and the pipeline has {}", each.size(), pieces), help);
+  if (const std::int64_t all = std::accumulate(each.begin(), each.end(), std::int64_t{0}); all != run.model.layers)
+    return wrong("parallel", fmt::format("layers: {} together, and the model has {}", all, run.model.layers), help);
+  return {};
+}
+
+std::vector<Chunk> chunks_of(const std::vector<std::int64_t>& layers) {
   std::vector<Chunk> chunks;
   std::int64_t first = 0;
-  for (const std::int64_t count : each) {
+  for (const std::int64_t count : layers) {
     chunks.push_back({first, count});
     first += count;
   }
@@ -161,31 +195,43 @@ Result<Layout, WrongLayout> layout_of(const TrainingRun& run, std::int64_t gpus,
   out.virtual_stages = run.virtual_stages;
   const std::int64_t copy = out.tensor * out.context * out.pipeline;
   const auto fail = [](auto... all) { return tl::unexpected(WrongLayout{all...}); };
+  if (copy > gpus)
+    return fail("parallel", fmt::format("tensor x context x pipeline = {}, and there are {} GPUs", copy, gpus),
+                fmt::format("degrees whose product divides {}", gpus));
   if (gpus % copy != 0)
     return fail("parallel", fmt::format("tensor x context x pipeline = {} does not divide {} GPUs", copy, gpus),
-                fmt::format("degrees whose product is {}", divisors_near(gpus, copy)));
-  out.data = run.parallel.data.value_or(gpus / copy);
+                fmt::format("degrees whose product is {}, or gpus: {}", divisors_near(gpus, copy), gpus / copy * copy));
+  const std::int64_t asked = run.parallel.data.value_or(0);
+  out.data = asked > 0 ? asked : gpus / copy;
   if (out.data * copy != gpus)
     return fail("parallel", fmt::format("all degrees together are {}, and there are {} GPUs", out.data * copy, gpus),
                 fmt::format("data: {}", gpus / copy));
   if (out.stage_ranks() % out.expert != 0)
-    return fail("parallel",
-                fmt::format("expert: {} does not divide the {} GPUs of a stage", out.expert, out.stage_ranks()),
-                fmt::format("expert: {}", divisors_near(out.stage_ranks(), out.expert)));
+    return fail(
+        "parallel", fmt::format("expert: {} does not divide the {} GPUs of a stage", out.expert, out.stage_ranks()),
+        fmt::format("expert: {}", divisors_near(std::gcd(out.stage_ranks(), run.model.experts->count), out.expert)));
   const std::int64_t at_once = out.data * run.micro_batch;
-  if (run.global_batch % at_once != 0)
+  if (run.global_batch % at_once != 0) {
+    std::string help = fmt::format("global_batch: {}", (run.global_batch / at_once + 1) * at_once);
+    if (run.micro_batch > 1 && run.global_batch % out.data == 0)
+      help += fmt::format(", or micro_batch: {}", divisors_near(run.global_batch / out.data, run.micro_batch));
     return fail("global_batch",
                 fmt::format("{} sequences are no multiple of data x micro_batch = {}", run.global_batch, at_once),
-                fmt::format("global_batch: {}", (run.global_batch / at_once + 1) * at_once));
+                help);
+  }
   out.micro_batches = run.global_batch / at_once;
   place(run.parallel.order, out);
   if (run.model.experts && !experts_follow_each_other(out))
     return fail("parallel",
                 fmt::format("order: {} takes ranks apart that share experts", enum_name(run.parallel.order)),
                 std::string("order: tensor-data-pipeline or pipeline-tensor-data"));
-  if (run.sequence % (out.context * (run.parallel.sequence ? out.tensor : 1)) != 0)
-    return fail("sequence", fmt::format("{} tokens cannot be cut into equal parts", run.sequence),
-                fmt::format("a multiple of context x tensor = {}", out.context * out.tensor));
+  if (const std::int64_t parts = out.context * (run.parallel.sequence ? out.tensor : 1); run.sequence % parts != 0)
+    return fail("sequence", fmt::format("{} tokens cannot be cut into {} equal parts", run.sequence, parts),
+                fmt::format("sequence: {}, a multiple of context x tensor", (run.sequence / parts + 1) * parts));
+  if (const std::int64_t heads = attention_of(run.model).heads / out.tensor;
+      run.parallel.context_by == model::ContextBy::alltoall && heads % out.context != 0)
+    return fail("parallel", fmt::format("context: {} does not divide the {} heads of a GPU", out.context, heads),
+                fmt::format("context: {}, or context_by: ring", divisors_near(heads, out.context)));
   if (auto fine = check_pipeline(run, out); !fine) return tl::unexpected(fine.error());
   const std::int64_t copies = out.data * out.context;
   out.shards = copies;
@@ -202,6 +248,10 @@ Result<Layout, WrongLayout> layout_of(const TrainingRun& run, std::int64_t gpus,
     out.shards = std::max<std::int64_t>(1, domain / out.tensor);
     while (copies % out.shards != 0) --out.shards;
   }
+  if (run.parameters_by == model::ParametersBy::broadcast && run.sharding != Sharding::zero1 &&
+      run.sharding != Sharding::zero2)
+    return fail("parameters_by", fmt::format("with {} nobody has updated parameters to send", enum_name(run.sharding)),
+                "sharding: zero1 or zero2, or parameters_by: allgather");
   if (run.compile && run.framework != model::Framework::pytorch)
     return fail("compile", "torch.compile fuses operators of PyTorch; Megatron's are fused by hand",
                 "framework: pytorch");
@@ -212,9 +262,12 @@ Result<Layout, WrongLayout> layout_of(const TrainingRun& run, std::int64_t gpus,
     return fail("overlap", "prefetch: false is of parameters that are gathered layer by layer",
                 "sharding: zero3 or hybrid, or prefetch: true");
   if (auto fine = check_modules(run); !fine) return tl::unexpected(fine.error());
-  if (!run.model.experts && (run.moe.imbalance != 100 || run.moe.dispatcher != model::Dispatcher::alltoall))
+  if (!run.model.experts &&
+      (run.moe.imbalance != 100 || run.moe.dispatcher != model::Dispatcher::alltoall || run.moe.overlap))
     return fail("moe", "the model has no experts", "without moe");
-  out.chunks = cut_layers(run.model.layers, out.pipeline * out.virtual_stages);
+  const std::int64_t pieces = out.pipeline * out.virtual_stages;
+  if (auto fine = check_cut(run, pieces); !fine) return tl::unexpected(fine.error());
+  out.chunks = chunks_of(run.parallel.layers.empty() ? even_cut(run.model.layers, pieces) : run.parallel.layers);
   return out;
 }
 

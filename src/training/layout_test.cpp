@@ -88,7 +88,11 @@ TEST(Layout, WhatAnOrderOrAModuleHasNoMeaningForIsRefused) {
   run.overlap.prefetch = false;
   refused("overlap");
   run = small_run();
-  run.model.experts = model::ExpertsSpec{8, 2, 64, 0, 0};
+  run.sharding = model::Sharding::zero3;
+  run.parameters_by = model::ParametersBy::broadcast;
+  refused("parameters_by");
+  run = small_run();
+  run.model.experts = model::ExpertsSpec{8, 2, 64, 0, 0, 1, 1, {}};
   run.parallel.tensor = 2;
   run.parallel.order = model::RankOrder::tensor_pipeline_data;
   run.parallel.pipeline = 2;
@@ -109,6 +113,18 @@ TEST(Layout, TheFirstAndTheLastStageHaveLessWhereLayersDoNotDivide) {
   EXPECT_EQ(layout.chunks.back().first + layout.chunks.back().layers, 126);
 }
 
+// DeepSeek-V3 as Megatron-Bridge cuts it: the last stage, which predicts two tokens, has a single layer.
+TEST(Layout, StagesHaveTheLayersThatTheFileSays) {
+  model::TrainingRun run = small_run();
+  run.parallel.pipeline = 4;
+  run.parallel.layers = {3, 2, 2, 1};
+  const Layout layout = layout_of(run, 8, 8).value();
+  std::vector<std::pair<std::int64_t, std::int64_t>> cut;
+  for (const Chunk& each : layout.chunks) cut.emplace_back(each.first, each.layers);
+  EXPECT_EQ(cut, (std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 3}, {3, 2}, {5, 2}, {7, 1}}));
+  EXPECT_TRUE(layout.chunks.front().embeds && layout.chunks.back().outputs);
+}
+
 TEST(Layout, WhatDoesNotDivideIsNamedWithWhatWould) {
   const auto wrong = [](auto change, std::int64_t gpus = 8) {
     model::TrainingRun run = small_run();
@@ -125,7 +141,52 @@ TEST(Layout, WhatDoesNotDivideIsNamedWithWhatWould) {
   EXPECT_EQ(wrong([](auto& run) { run.virtual_stages = 2; }),
             "a stage has one piece with 1f1b | schedule: interleaved, or virtual_stages: 1");
   EXPECT_EQ(wrong([](auto& run) { run.parallel.pipeline = 16; }, 12),
-            "tensor x context x pipeline = 16 does not divide 12 GPUs | degrees whose product is 12");
+            "tensor x context x pipeline = 16, and there are 12 GPUs | degrees whose product divides 12");
+  EXPECT_EQ(wrong([](auto& run) { run.parallel.pipeline = 8; }, 20),
+            "tensor x context x pipeline = 8 does not divide 20 GPUs | degrees whose product is 5 or 10, or gpus: 16");
+  EXPECT_EQ(wrong([](auto& run) { run.micro_batch = 3; }),
+            "32 sequences are no multiple of data x micro_batch = 24 | global_batch: 48, or micro_batch: 2 or 4");
+  EXPECT_EQ(wrong([](auto& run) {
+              run.sequence = 2047;
+              run.parallel.tensor = 2;
+            }),
+            "2047 tokens cannot be cut into 2 equal parts | sequence: 2048, a multiple of context x tensor");
+  EXPECT_EQ(wrong(
+                [](auto& run) {
+                  run.parallel.tensor = 8;
+                  run.parallel.context = 4;
+                  run.parallel.context_by = model::ContextBy::alltoall;
+                },
+                32),
+            "context: 4 does not divide the 2 heads of a GPU | context: 2, or context_by: ring");
+  const auto groups = [&](std::int64_t all, std::int64_t of_token) {
+    return wrong([=](auto& run) { run.model.experts = model::ExpertsSpec{16, 4, 64, 0, 0, all, of_token, {}}; });
+  };
+  EXPECT_EQ(groups(3, 1), "3 groups do not divide 16 experts | groups: 2 or 4");
+  EXPECT_EQ(groups(4, 5), "a token visits more groups of experts than there are | groups_per_token: at most 4");
+  EXPECT_EQ(groups(8, 1), "a token visits 4 experts, and 1 of 8 groups have 2 | groups_per_token: 2");
+  EXPECT_EQ(groups(8, 2), "fine");
+  EXPECT_EQ(wrong([](auto& run) { run.moe.overlap = true; }), "the model has no experts | without moe");
+  EXPECT_EQ(wrong([](auto& run) {
+              run.parallel.layers = {4, 4};
+            }),
+            "layers: of 2 pieces, and the pipeline has 1 | layers: [8], or none");
+  EXPECT_EQ(wrong([](auto& run) {
+              run.parallel.pipeline = 2;
+              run.parallel.layers = {4, 3};
+            }),
+            "layers: 7 together, and the model has 8 | layers: [4, 4], or none");
+  EXPECT_EQ(wrong([](auto& run) { run.parallel.data = 0; }), "fine") << "what is left";
+  EXPECT_EQ(wrong([](auto& run) { run.gradient_bytes = 3; }), "no number has 3 bytes | gradient_bytes: 2 or 4");
+  // A rack of 72 GPUs: what is suggested divides them and the experts.
+  EXPECT_EQ(wrong(
+                [](auto& run) {
+                  run.model.experts = model::ExpertsSpec{128, 4, 64, 0, 0, 1, 1, {}};
+                  run.parallel.expert = 64;
+                  run.global_batch = 72;
+                },
+                72),
+            "expert: 64 does not divide the 72 GPUs of a stage | expert: 8");
 }
 
 }  // namespace

@@ -18,7 +18,9 @@ constexpr std::int64_t kBuffers = 3'000'000'000;
 
 std::int64_t optimizer_bytes(OptimizerKind kind) { return kind == OptimizerKind::sgd ? 4 : 4 + 4 + 4; }
 
-// Bytes of a layer for a token (Korthikanti et al., 2022, with gates, shared heads of keys and experts).
+}  // namespace
+
+// Korthikanti et al. (2022), with gates, shared heads of keys and experts.
 std::int64_t kept_per_token(const TrainingRun& run, const Layout& layout, std::int64_t index) {
   const std::int64_t h = run.model.hidden;
   const std::int64_t t = layout.tensor;
@@ -47,10 +49,8 @@ std::int64_t kept_per_token(const TrainingRun& run, const Layout& layout, std::i
   const model::ExpertsSpec& spec = *run.model.experts;
   const std::int64_t kept = computed_again(run, RecomputeModule::moe_act) ? copies - 1 : copies;
   return bytes + kActivation * copies * spec.shared / t +
-         kActivation * spec.per_token * (h + kept * spec.feed_forward) / resident;
+         kActivation * spec.per_token * spec.capacity.value_or(100) * (h + kept * spec.feed_forward) / resident / 100;
 }
-
-}  // namespace
 
 Memory memory_of(const TrainingRun& run, const Layout& layout, const Work& work, const PipelineJob& pipeline,
                  std::int64_t stage) {
@@ -58,19 +58,28 @@ Memory memory_of(const TrainingRun& run, const Layout& layout, const Work& work,
   std::int64_t shared = 0;
   std::int64_t experts = 0;
   std::int64_t activations = 0;
+  std::int64_t logits = 0;
+  std::int64_t most = 0;  // that a layer keeps
   std::int64_t layers = 0;
   for (std::int64_t piece = 0; piece < layout.virtual_stages; ++piece) {
     const Chunk& chunk = layout.chunk(stage, piece);
     shared += work.shared_parameters(chunk);
     experts += work.expert_parameters(chunk);
     std::int64_t kept = 0;
-    for (std::int64_t i = chunk.first; i < chunk.first + chunk.layers; ++i)
-      kept += kept_per_token(run, layout, i) * tokens;
+    for (std::int64_t i = chunk.first; i < chunk.first + chunk.layers; ++i) {
+      const std::int64_t each = kept_per_token(run, layout, i) * tokens;
+      kept += each;
+      most = std::max(most, each);
+    }
     layers += chunk.layers;
     activations += kept * kept_pieces(pipeline, stage) / layout.virtual_stages;
-    // Logits and their gradients, as 32-bit numbers.
-    if (chunk.outputs) activations += 2 * 4 * tokens * run.model.vocabulary / layout.tensor;
+    // Logits and their gradients, as 32-bit numbers; fused, one in the other's place.
+    const std::int64_t bytes = run.fused_loss ? kActivation : 2 * 4;
+    if (chunk.outputs) logits = bytes * tokens * run.model.vocabulary / layout.tensor;
   }
+  // In host memory but for two layers: the one that computes, and the one that goes or comes.
+  if (run.offload == model::Offload::activations) activations = std::min(activations, 2 * most);
+  activations += logits;
   if (run.recompute == Recompute::full) {
     TrainingRun whole = run;  // of the layer that is computed again
     whole.recompute = Recompute::none;
@@ -91,7 +100,13 @@ Memory memory_of(const TrainingRun& run, const Layout& layout, const Work& work,
     out.parameters = Bytes(kept(kParameter, Sharding::zero3));
   }
   out.gradients = Bytes(kept(run.gradient_bytes, Sharding::zero2));
-  if (run.offload == model::Offload::none) out.optimizer = Bytes(kept(optimizer_bytes(run.optimizer), Sharding::zero1));
+  // DualPipe's stages have two pieces, one for each direction (DeepSeek's DualPipe, README).
+  if (run.schedule == model::PipelineSchedule::dualpipe && layout.pipeline > 1) {
+    out.parameters = out.parameters * 2;
+    out.gradients = out.gradients * 2;
+  }
+  const bool on_gpu = run.offload == model::Offload::none || run.offload == model::Offload::activations;
+  if (on_gpu) out.optimizer = Bytes(kept(optimizer_bytes(run.optimizer), Sharding::zero1));
   out.activations = Bytes(activations);
   out.buffers = Bytes(kBuffers);
   return out;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <map>
 
 #include "base/wide.hpp"
@@ -122,12 +123,37 @@ class Stepping {
     return out;
   }
 
+  // The host may take longer for a layer with experts than the GPU. Where experts are exchanged beside computing of
+  // another micro-batch, it launches a forward and a backward pass in turn.
+  std::array<TimedPass, 3> timed(const Passes& passes) {
+    const std::array<const Pass*, 3> each = {&passes.forward, &passes.backward, &passes.weights};
+    std::array<TimedPass, 3> out = {timed(*each[0]), timed(*each[1]), timed(*each[2])};
+    if (run_.cuda_graphs) return out;
+    const auto late = [&](std::initializer_list<std::size_t> together) {
+      Duration host;
+      Duration gpu;
+      for (const std::size_t i : together) {
+        host += each[i]->host;
+        gpu += out[i].time();
+      }
+      const auto count = static_cast<std::int64_t>(together.size());
+      for (const std::size_t i : together) out[i].launching += std::max(Duration{}, host - gpu) / count;
+    };
+    if (run_.overlap.expert || run_.moe.overlap) {
+      late({0, 1, 2});
+    } else {
+      late({0});
+      late({1, 2});
+    }
+    return out;
+  }
+
   Exchange exchange_of(Group group, Operation operation, std::uint64_t bytes) {
     if (pattern_of(layout_, group).size < 2 || bytes == 0) return {};
     return communication_.exchange(group, operation, bytes);
   }
-  Duration time_of(Group group, Operation operation, std::int64_t bytes) {
-    const Duration time = exchange_of(group, operation, static_cast<std::uint64_t>(bytes)).time;
+  Duration time_of(Group group, Operation operation, std::int64_t bytes, std::int64_t times = 1) {
+    const Duration time = exchange_of(group, operation, static_cast<std::uint64_t>(bytes)).time * times;
     out_.communicating[static_cast<std::size_t>(group)] += time;
     return time;
   }
@@ -135,8 +161,7 @@ class Stepping {
   void time_pieces() {
     job_ = pipeline_of(run_, layout_);
     for (const Chunk& chunk : layout_.chunks) {
-      const Passes passes = work_.chunk(chunk);
-      pieces_.push_back({timed(passes.forward), timed(passes.backward), timed(passes.weights)});
+      pieces_.push_back(timed(work_.chunk(chunk)));
       const auto& each = pieces_.back();
       job_.times.push_back({each[0].time(), each[1].time(), each[2].time()});
     }
@@ -253,6 +278,13 @@ class Stepping {
            exchange_of(Group::expert_data, operation, static_cast<std::uint64_t>(experts(stage) * bytes)).time;
   }
 
+  // New parameters, of which each has a part.
+  Duration to_all_copies(Group group, std::int64_t bytes) {
+    if (run_.parameters_by == model::ParametersBy::allgather) return time_of(group, Operation::all_gather, bytes);
+    const std::int64_t parts = pattern_of(layout_, group).size;
+    return time_of(group, Operation::broadcast, bytes / parts, parts);
+  }
+
   // Norm of all gradients, optimizer, and the new parameters to all copies.
   Duration after_gradients(std::size_t stage) {
     const auto at = static_cast<std::int64_t>(stage);
@@ -260,8 +292,9 @@ class Stepping {
     const std::int64_t expert_copies =
         run_.sharding == Sharding::none ? 1 : std::min(copies, layout_.stage_ranks() / layout_.expert);
     const std::int64_t own = shared(at) / copies + experts(at) / expert_copies;
-    const Duration update = run_.offload == Offload::none ? updated(own) : Duration{};
-    const Duration host = run_.offload == Offload::none ? Duration{} : updated_by_host(own);
+    const bool on_gpu = run_.offload == Offload::none || run_.offload == Offload::activations;
+    const Duration update = on_gpu ? updated(own) : Duration{};
+    const Duration host = on_gpu ? Duration{} : updated_by_host(own);
     out_.parts.computing[static_cast<std::size_t>(Part::optimizer)] = update;
     out_.parts.host = host;
     Duration spread;
@@ -270,9 +303,10 @@ class Stepping {
       for (std::int64_t piece = 0; piece < layout_.virtual_stages; ++piece)
         forward += job_.times[static_cast<std::size_t>(piece * layout_.pipeline + at)].forward;
       const bool some = layout_.shards < layout_.data * layout_.context;
-      const Duration all = time_of(some ? Group::shard : Group::data, Operation::all_gather, shared(at) * kParameter) +
-                           time_of(Group::expert_data, Operation::all_gather, experts(at) * kParameter);
-      spread = left_of(all, forward, layers(at));
+      const Duration all = to_all_copies(some ? Group::shard : Group::data, shared(at) * kParameter) +
+                           to_all_copies(Group::expert_data, experts(at) * kParameter);
+      const bool waited = run_.parameters_by == model::ParametersBy::broadcast;
+      spread = waited ? all : left_of(all, forward, layers(at));
     }
     out_.communicating[static_cast<std::size_t>(Group::data)] += gradients(at);
     out_.parts.exposed[static_cast<std::size_t>(Group::data)] += spread;

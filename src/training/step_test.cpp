@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "training/constants.hpp"
 #include "training/parameters.hpp"
 #include "training/step_path.hpp"
 #include "training/testing_runs.hpp"
@@ -97,6 +98,48 @@ TEST(Step, StagesOfATensorGroupSendAPartEachAndGatherTheParts) {
   run.framework = model::Framework::megatron;
   run.parallel.tensor = 1;
   EXPECT_EQ(step_of(run, 2, 100).hop, at_100(all));
+}
+
+// Where experts make a layer short, the host decides how long it takes: twice the tokens cost little more then, graphs
+// help, and a forward pass beside a backward pass shares the host with it.
+TEST(Step, AShortLayerWithExpertsTakesAsLongAsTheHost) {
+  model::TrainingRun run = small_run();
+  run.model.experts = model::ExpertsSpec{16, 2, 512, 0, 0, 1, 1, {}};
+  const auto launching = [&] {
+    const Step step = step_of(run, 1, 100);
+    EXPECT_EQ(step.parts.sum(), step.time);
+    return step.parts.launching;
+  };
+  const Step step = step_of(run, 1, 100);
+  const Duration host = (kExpertHostForward + kExpertHostBackward) * 5 * run.model.layers * run.global_batch;
+  // But for the output layer, which the host is ahead of.
+  EXPECT_NEAR(static_cast<double>(step.time.count()), static_cast<double>(host.count()),
+              0.02 * static_cast<double>(host.count()));
+  const Duration apart = launching();
+  EXPECT_GT(apart.count(), step.time.count() / 3);
+  run.micro_batch = 2;
+  EXPECT_LT(launching(), apart * 2 / 3);
+  run.micro_batch = 32;
+  EXPECT_EQ(launching().count(), 0);
+  run.micro_batch = 1;
+  run.overlap.expert = true;
+  EXPECT_LE(launching(), apart);
+  run.cuda_graphs = true;
+  EXPECT_EQ(launching().count(), 0);
+}
+
+// Each of the copies sends its part of the new parameters when the one before has: nothing hides that.
+TEST(Step, ParametersThatAreBroadcastAreWaitedFor) {
+  model::TrainingRun run = small_run();
+  const Step gathered = step_of(run, 8, 100);
+  run.parameters_by = model::ParametersBy::broadcast;
+  const Step sent = step_of(run, 8, 100);
+  const Duration part = at_100(total(run.model) * 2 / 8);
+  const auto data = static_cast<std::size_t>(Group::data);
+  const Duration all = at_100(total(run.model) * 2);
+  EXPECT_EQ(sent.communicating[data] - gathered.communicating[data], part * 8 - all);
+  EXPECT_GE(sent.time - gathered.time, part * 8 - all);
+  EXPECT_EQ(sent.parts.sum(), sent.time);
 }
 
 TEST(Step, ASlowRankMakesEverybodyWait) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "training/constants.hpp"
+#include "training/memory.hpp"
 #include "training/parameters.hpp"
 
 namespace weft::training {
@@ -40,10 +42,35 @@ compute::Attention attention_shape(const model::TrainingRun& run, const Layout& 
   return out;
 }
 
-// Of so many equal parts, how many are met by `draws` that each take any of them.
-double met(std::int64_t parts, std::int64_t draws) {
-  return static_cast<double>(parts) * (1 - std::pow(1 - 1 / static_cast<double>(parts), static_cast<double>(draws)));
+// The same, where all-to-all gives each GPU the whole sequence of some heads.
+compute::Attention by_heads(compute::Attention shape, const Layout& layout, std::int64_t sequence) {
+  shape.heads /= layout.context;
+  shape.kv_heads = std::max<std::int64_t>(1, shape.kv_heads / layout.context);
+  shape.queries = shape.keys = sequence;
+  shape.causal = true;
+  return shape;
 }
+
+// Of so many equal parts, how many are met by `draws` that each take any of them.
+double met(double parts, std::int64_t draws) {
+  return parts * (1 - std::pow(1 - 1 / parts, static_cast<double>(draws)));
+}
+
+// Of so many equal parts, how many have one of the groups that a token's experts are in.
+double reached(std::int64_t parts, const model::ExpertsSpec& spec) {
+  if (spec.groups_per_token >= spec.groups || spec.groups == 1) return static_cast<double>(parts);
+  const double share = static_cast<double>(spec.groups_per_token) / static_cast<double>(spec.groups);
+  if (parts >= spec.groups) return static_cast<double>(parts) * share;
+  // A part has several groups: none of them is drawn from what is left, again and again.
+  const double each = static_cast<double>(spec.groups) / static_cast<double>(parts);
+  double none = 1;
+  for (std::int64_t i = 0; i < spec.groups_per_token; ++i)
+    none *= std::max(0.0, 1 - each / static_cast<double>(spec.groups - i));
+  return static_cast<double>(parts) * (1 - none);
+}
+
+// Rows that come to the experts of the busiest GPU, of each mean hundred.
+std::int64_t load_of(const model::TrainingRun& run) { return run.model.experts->capacity.value_or(run.moe.imbalance); }
 
 }  // namespace
 
@@ -58,6 +85,7 @@ void Pass::add(const Pass& other, std::int64_t times) {
   tensor += other.tensor * times;
   kernels += other.kernels * times;
   host_bytes += other.host_bytes * times;
+  host += other.host * times;
   for (Transfer each : other.transfers) {
     each.times *= times;
     transfers.push_back(each);
@@ -87,17 +115,30 @@ compute::Gemm Work::gradient(compute::Gemm gemm) const {
 }
 
 // Of operands, where they are not computed in 16 bits: read, written as rows and as columns, and read before that for
-// the largest where all have one scale. Neither has all of the bandwidth: casts to 8 bits and the search for the largest
-// number were measured (truth/compute/h200_memory.csv, to_fp8 and largest).
+// the largest where all have one scale. Neither has all of the bandwidth: casts to 8 bits and the search for the
+// largest number were measured (truth/compute/h200_memory.csv, to_fp8 and largest).
 Duration Work::quantise(std::int64_t elements) const {
   if (precision_of(run_.precision) == compute::Precision::bf16) return {};
   const bool one_scale = run_.precision == model::TrainingPrecision::fp8;
+  // Rows and columns have scales of their own: two casts, each of which looks for the largest of a row while it is
+  // there (h200_memory.csv, fused_quantise_rows).
+  if (run_.precision == model::TrainingPrecision::fp8_rowwise)
+    return elementwise(elements, kActivation + 1, Access::quantisation) * 2;
   const Duration cast = elementwise(elements, kActivation + 2, Access::activation);
   return one_scale ? cast + elementwise(elements, kActivation, Access::activation) : cast;
 }
 
+// What the host takes for a matrix, in layers where that may be longer than the GPU takes.
+void Work::launch(Passes& out) const {
+  const std::int64_t share = precision_of(run_.precision) == compute::Precision::bf16 ? 1'000 : kExpertHostQuantised;
+  out.forward.host += kExpertHostForward * share / 1'000;
+  out.backward.host += kExpertHostBackward * share / 2'000;
+  out.weights.host += kExpertHostBackward * share / 2'000;
+}
+
 // A matrix that all tokens pass.
 void Work::project(Passes& out, std::int64_t in, std::int64_t width, Part part) const {
+  launch(out);
   out.forward.product(part, kernels_.gemm(gemm(tokens_, width, in)));
   out.backward.product(part, kernels_.gemm(gemm(tokens_, in, width)));
   out.weights.product(part, kernels_.gemm(gradient(gemm(in, width, tokens_))));
@@ -192,6 +233,34 @@ void Work::rotary(Passes& out, std::int64_t elements) const {
   }
 }
 
+// GPUs that share a sequence. Round a ring go keys and values, backward with their gradients, and what each part of
+// them gives is added in 32 bits to what the parts before gave: results, backward gradients. All-to-all, queries, keys
+// and values go before attention and its result behind, and heads of keys are sent to all that need them.
+void Work::meet(Passes& core, const compute::Attention& attention) const {
+  const std::int64_t parts = layout_.context;
+  if (parts == 1) return;
+  const std::int64_t wide = attention.head_dim + attention.value_dim;
+  if (run_.parallel.context_by == model::ContextBy::alltoall) {
+    const std::int64_t keys = std::max(attention.kv_heads, parts);
+    const std::int64_t before = tokens_ * (attention.heads * attention.head_dim + keys * wide) * kActivation;
+    const std::int64_t behind = tokens_ * attention.heads * attention.value_dim * kActivation;
+    for (Pass* pass : {&core.forward, &core.backward})
+      for (const std::int64_t bytes : {before, behind})
+        pass->transfers.push_back({Group::context, Operation::all_to_all, static_cast<std::uint64_t>(bytes)});
+    return;
+  }
+  const auto bytes = static_cast<std::uint64_t>(tokens_ * attention.kv_heads * wide * kActivation);
+  core.forward.transfers.push_back(
+      {Group::context, Operation::send_recv, bytes, core.forward.computing() / parts, parts - 1});
+  core.backward.transfers.push_back(
+      {Group::context, Operation::send_recv, 2 * bytes, core.backward.computing() / parts, parts - 1});
+  const std::int64_t added = kActivation + 2 * 4;
+  const std::int64_t results = tokens_ * attention.heads * attention.value_dim;
+  const std::int64_t gradients = tokens_ * (attention.heads * attention.head_dim + attention.kv_heads * wide);
+  core.forward.add(Part::elementwise, elementwise(results, added) * (parts - 1), parts - 1);
+  core.backward.add(Part::elementwise, elementwise(gradients, added) * (parts - 1), 2 * (parts - 1));
+}
+
 Passes Work::attention_block(std::int64_t layer) const {
   const AttentionShape shape = attention_of(run_.model);
   const std::int64_t h = run_.model.hidden;
@@ -216,8 +285,10 @@ Passes Work::attention_block(std::int64_t layer) const {
             Part::matrices);
   }
   Passes core;
-  core.forward.product(Part::attention, kernels_.attention_forward(attention));
-  core.backward.product(Part::attention, kernels_.attention_backward(attention));
+  const bool whole = layout_.context > 1 && run_.parallel.context_by == model::ContextBy::alltoall;
+  const compute::Attention own = whole ? by_heads(attention, layout_, run_.sequence) : attention;
+  core.forward.product(Part::attention, kernels_.attention_forward(own));
+  core.backward.product(Part::attention, kernels_.attention_backward(own));
   Passes turned;
   if (run_.model.positions == 0) rotary(turned, tokens_ * (attention.heads + attention.kv_heads) * shape.head_dim);
   core.add(turned);
@@ -228,16 +299,7 @@ Passes Work::attention_block(std::int64_t layer) const {
     moves(core.backward, all, 2 * kActivation, Access::slices);
     moves(core.backward, all, 2 * kActivation, Access::strided);
   }
-  if (layout_.context > 1) {
-    // Keys and values go round; backward their gradients go with them.
-    const auto bytes =
-        static_cast<std::uint64_t>(tokens_ * attention.kv_heads * (shape.head_dim + shape.value_dim) * kActivation);
-    const std::int64_t steps = layout_.context - 1;
-    core.forward.transfers.push_back(
-        {Group::context, Operation::send_recv, bytes, core.forward.computing() / layout_.context, steps});
-    core.backward.transfers.push_back(
-        {Group::context, Operation::send_recv, 2 * bytes, core.backward.computing() / layout_.context, steps});
-  }
+  meet(core, attention);
   Passes proj;
   project(proj, attention.heads * shape.value_dim, h, Part::matrices);
 
@@ -279,18 +341,19 @@ void Work::dispatch(Passes& out) const {
   const std::int64_t row = run_.model.hidden * kActivation;
   auto there = Operation::all_to_all;
   auto back = Operation::all_to_all;
-  std::int64_t bytes = resident_ * spec.per_token * row * run_.moe.imbalance / 100;
+  std::int64_t bytes = resident_ * spec.per_token * row * load_of(run_) / 100;
   if (run_.moe.dispatcher == Dispatcher::allgather) {
     there = Operation::all_gather;
     back = Operation::reduce_scatter;
     bytes = resident_ * row * layout_.expert;
   } else if (run_.moe.dispatcher == Dispatcher::deepep) {
     const std::int64_t parts = layout_.expert > layout_.domain ? layout_.expert / layout_.domain : layout_.expert;
-    bytes = static_cast<std::int64_t>(static_cast<double>(bytes) * met(parts, spec.per_token) /
+    bytes = static_cast<std::int64_t>(static_cast<double>(bytes) * met(reached(parts, spec), spec.per_token) /
                                       static_cast<double>(spec.per_token));
   }
-  const Duration forward = run_.overlap.expert ? out.backward.computing() / 2 : Duration{};
-  const Duration backward = run_.overlap.expert ? out.forward.computing() / 2 : Duration{};
+  const bool beside = run_.overlap.expert || run_.moe.overlap;
+  const Duration forward = beside ? out.backward.computing() / 2 : Duration{};
+  const Duration backward = beside ? out.forward.computing() / 2 : Duration{};
   for (const Operation operation : {there, back}) {
     out.forward.transfers.push_back({Group::expert, operation, static_cast<std::uint64_t>(bytes), forward});
     out.backward.transfers.push_back({Group::expert, operation, static_cast<std::uint64_t>(bytes), backward});
@@ -302,18 +365,20 @@ Passes Work::expert_block() const {
   const model::ExpertsSpec& spec = *run_.model.experts;
   const std::int64_t h = run_.model.hidden;
   const std::int64_t local = spec.count / layout_.expert;
-  const std::int64_t visits = resident_ * spec.per_token * run_.moe.imbalance / 100;  // rows that arrive
+  const std::int64_t visits = resident_ * spec.per_token * load_of(run_) / 100;  // rows that arrive
   const std::int64_t rows = std::max<std::int64_t>(1, visits / local);
   Passes out;
   out.forward.product(Part::matrices, kernels_.gemm({resident_, spec.count, h, 1, compute::Precision::bf16}));
   out.backward.product(Part::matrices, kernels_.gemm({resident_, h, spec.count, 1, compute::Precision::bf16}));
   out.weights.product(Part::matrices, kernels_.gemm({h, spec.count, resident_, 1, compute::Precision::bf16}));
+  launch(out);
   out.forward.add(Part::elementwise, elementwise(resident_ * spec.count, 3 * 4), 4);
   // Rows are put in the order of experts and back, on either side of the network; DeepEP does so while it sends.
   const std::int64_t sides = run_.moe.dispatcher == Dispatcher::deepep ? 1 : 2;
   out.forward.add(Part::elementwise, elementwise(visits * h, 4 * sides * kActivation), 2 * sides);
   out.backward.add(Part::elementwise, elementwise(visits * h, 4 * sides * kActivation), 2 * sides);
   const auto grouped = [&](std::int64_t in, std::int64_t width) {
+    launch(out);
     out.forward.product(Part::experts, kernels_.gemm(gemm(rows, width, in, local)));
     out.backward.product(Part::experts, kernels_.gemm(gemm(rows, in, width, local)));
     out.weights.product(Part::experts, kernels_.gemm(gradient(gemm(in, width, rows, local))));
@@ -335,6 +400,7 @@ Passes Work::expert_block() const {
 void Work::recompute(Passes& layer, const Passes& core) const {
   layer.backward.add(Part::recompute, core.forward.computing(), core.forward.kernels);
   layer.backward.tensor += core.forward.tensor;
+  layer.backward.host += core.forward.host;
   for (const Transfer& each : core.forward.transfers) layer.backward.transfers.push_back(each);
 }
 
@@ -344,6 +410,7 @@ void Work::recompute_operators(Passes& layer) const {
   const Duration matrices = (of(Part::matrices) + of(Part::experts)) / 2;
   layer.backward.add(Part::recompute, matrices + of(Part::elementwise), layer.forward.kernels * 3 / 4);
   layer.backward.tensor += matrices;
+  layer.backward.host += layer.forward.host * 3 / 4;
 }
 
 // Gradients that are cut over the copies are summed up after every micro-batch; parameters that are cut are gathered
@@ -391,6 +458,14 @@ Passes Work::layer(std::int64_t index) const {
   } else if (run_.recompute == Recompute::operators) {
     recompute_operators(out);
   }
+  // Elsewhere nothing is known that the host waits for, and kernels are long.
+  if (run_.framework != Framework::megatron || !has_experts(run_.model, index))
+    for (Pass* pass : {&out.forward, &out.backward, &out.weights}) pass->host = {};
+  if (run_.offload == Offload::activations) {
+    const std::int64_t kept = kept_per_token(run_, layout_, index) * tokens_;
+    out.forward.host_bytes += kept;
+    out.backward.host_bytes += kept;
+  }
   const Chunk one{index, 1};
   const std::int64_t parameters = shared_parameters(one) + expert_parameters(one);
   // PyTorch adds gradients of a micro-batch to those before by a kernel of its own; FSDP does so to what is left of
@@ -423,6 +498,12 @@ Passes Work::output_layer() const {
   Passes out = norm();
   gather(out, logits.forward.computing(), logits.backward.computing(), logits.weights.computing());
   out.add(logits);
+  if (run_.fused_loss) {
+    // Logits are read once, and their gradients written in their place.
+    out.forward.add(Part::output, elementwise(tokens_ * width, kActivation));
+    out.backward.add(Part::output, elementwise(tokens_ * width, 2 * kActivation));
+    return out;
+  }
   if (eager()) {
     // Widened, softmax and its logarithm; backward, zeros for the gradient of the loss, and narrowed.
     const auto loss = [&](Pass& pass, std::int64_t bytes, Access access) {

@@ -41,6 +41,7 @@ struct Pass {
   Duration tensor = {};  // of it, on tensor cores
   std::int64_t kernels = 0;
   std::int64_t host_bytes = 0;  // that go from or to host memory beside it
+  Duration host = {};           // what the host takes for layers whose experts it waits for
   std::vector<Transfer> transfers = {};
 
   Duration computing() const;
@@ -72,8 +73,9 @@ inline constexpr std::int64_t kParameter = 2;
 inline constexpr std::int64_t kHostParameter = 4;
 
 inline compute::Precision precision_of(model::TrainingPrecision precision) {
-  return precision == model::TrainingPrecision::fp16 ? compute::Precision::bf16
-                                                     : static_cast<compute::Precision>(precision);
+  using enum model::TrainingPrecision;
+  if (precision == fp16) return compute::Precision::bf16;
+  return precision == fp8_rowwise ? compute::Precision::fp8 : static_cast<compute::Precision>(precision);
 }
 
 // A part of a layer by itself.
@@ -121,11 +123,13 @@ class Work {
     pass.add(Part::elementwise, elementwise(elements, bytes, access));
   }
   bool again(model::RecomputeModule module) const { return computed_again(run_, module); }
+  void launch(Passes& out) const;
   // PyTorch launches a kernel for each operator.
   bool eager() const { return run_.framework == model::Framework::pytorch && !run_.compile; }
   void activation(Passes& out, std::int64_t elements) const;
   void rotary(Passes& out, std::int64_t elements) const;
   void dispatch(Passes& out) const;
+  void meet(Passes& core, const compute::Attention& attention) const;
 
   const model::TrainingRun& run_;
   const Layout& layout_;

@@ -3,15 +3,15 @@
 #include <gtest/gtest.h>
 
 #include "base/testing_allocations.hpp"
+#include "transport/testing_times.hpp"
 #include "transport/transports.hpp"
 
 namespace weft::transport {
 namespace {
 
-constexpr Instant kMicrosecond = 1'000'000;
 constexpr std::uint32_t kMessages = 8;
 
-bool is_data(PacketType type) { return data_of(protocol_of(type)) == type; }
+bool has_payload(PacketType type) { return data_of(protocol_of(type)) == type; }
 
 // Two endpoints of one object, back to back: what one sends the other handles. One data packet in 50 is trimmed or,
 // where that is nobody's news, lost.
@@ -27,7 +27,7 @@ std::uint64_t transfer(Transport& transport, Instant& now, bool reads) {
   }
   Transmit out;
   const auto pass = [&](std::uint32_t side, const Transmit& packet) {
-    const bool hurt = is_data(packet.type) && ++packets % 50 == 0;
+    const bool hurt = has_payload(packet.type) && ++packets % 50 == 0;
     if (hurt && !can_be_trimmed(packet.type)) return;
     transport.handle(now, 1 - side, packet.type, static_cast<std::uint8_t>(packet.flags | (hurt ? kTrimmed : 0)),
                      packet.header);
@@ -66,8 +66,8 @@ void expect_none(const Config& config, bool reads = false) {
 SrdConfig srd_config() {
   SrdConfig config;
   config.payload = 1000;
-  config.packet_time = 100'000;
-  config.base_rtt = kMicrosecond;
+  config.packet_time = nanoseconds(100);
+  config.base_rtt = microseconds(1);
   return config;
 }
 
@@ -79,9 +79,9 @@ TEST(Allocation, ASteadyTransferOfRoceHasNone) {
   for (const auto recovery : {RoceConfig::Recovery::go_back_n, RoceConfig::Recovery::selective}) {
     RoceConfig config;
     config.mtu = 1000;
-    config.packet_time = 100'000;
-    config.base_rtt = kMicrosecond;
-    config.ack_timeout = 100 * kMicrosecond;
+    config.packet_time = nanoseconds(100);
+    config.base_rtt = microseconds(1);
+    config.ack_timeout = microseconds(100);
     config.recovery = recovery;
     expect_none<Roce>(config);
   }
@@ -91,9 +91,9 @@ TEST(Allocation, ASteadyTransferOfTcpHasNone) {
   for (const auto control : {TcpConfig::Control::cubic, TcpConfig::Control::dctcp}) {
     TcpConfig config;
     config.mtu = 1000 + config.headers;
-    config.base_rtt = kMicrosecond;
-    config.rto_min = 1000 * kMicrosecond;
-    config.timer_least = 100 * kMicrosecond;
+    config.base_rtt = microseconds(1);
+    config.rto_min = microseconds(1000);
+    config.timer_least = microseconds(100);
     config.control = control;
     expect_none<Tcp>(config);
   }
@@ -102,8 +102,8 @@ TEST(Allocation, ASteadyTransferOfTcpHasNone) {
 TEST(Allocation, ASteadyTransferOfUetHasNone) {
   UetConfig config;
   config.payload = 1000;
-  config.packet_time = 100'000;
-  config.base_rtt = kMicrosecond;
+  config.packet_time = nanoseconds(100);
+  config.base_rtt = microseconds(1);
   expect_none<Uet>(config);
 }
 

@@ -4,14 +4,14 @@
 #include <cstdint>
 #include <optional>
 
-#include "transport/operation.hpp"
+#include "base/units.hpp"
 
 namespace weft::transport {
 
 // What the network is like.
 struct Network {
-  Instant base_rtt;     // unloaded, of the longest path
-  Instant packet_time;  // of a full packet on a host's wire
+  Duration base_rtt;     // unloaded, of the longest path
+  Duration packet_time;  // of a full packet on a host's wire
 };
 
 // The connections or queue pairs of a pair of endpoints, where a message takes one path of several.

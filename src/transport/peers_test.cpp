@@ -8,17 +8,16 @@
 #include "transport/roce/roce.hpp"
 #include "transport/srd/srd.hpp"
 #include "transport/tcp/tcp.hpp"
+#include "transport/testing_times.hpp"
 #include "transport/testing_wire.hpp"
 #include "transport/uet/uet.hpp"
 
 namespace weft::transport {
 namespace {
 
-constexpr Instant kMicrosecond = 1'000'000;
-
 template <class Transport, class Config>
 void expect_turns(Config config) {
-  config.base_rtt = 4'400'000;
+  config.base_rtt = nanoseconds(4'400);
   WireConfig wire;
   wire.endpoints = 4;
   TestingWire<Transport> net(wire, config);
@@ -42,7 +41,7 @@ TEST(Peers, TakeTurnsWithUet) { expect_turns<Uet>(UetConfig{}); }
 // Marks of several peers may be seen before anybody asks what goes back.
 TEST(Peers, AreEachToldThatTheirPacketsWereMarked) {
   RoceConfig config;
-  config.base_rtt = 4'400'000;
+  config.base_rtt = nanoseconds(4'400);
   Roce receiver(config);
   Transmit out{};
   for (const std::uint32_t peer : {1u, 2u, 3u}) {

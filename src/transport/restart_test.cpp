@@ -3,6 +3,7 @@
 
 #include "transport/roce/roce.hpp"
 #include "transport/tcp/tcp.hpp"
+#include "transport/testing_times.hpp"
 #include "transport/testing_wire.hpp"
 #include "transport/uet/uet.hpp"
 
@@ -11,25 +12,24 @@ namespace {
 
 using Kind = Completion::Kind;
 
-constexpr Instant kMicrosecond = 1'000'000;
 constexpr Instant kMillisecond = 1000 * kMicrosecond;
 
 TcpConfig tcp_config(std::uint16_t generation = 1) {
   TcpConfig config;
   config.mtu = 1052;  // segments of 1000 bytes
-  config.base_rtt = 4'400'000;
+  config.base_rtt = nanoseconds(4'400);
   config.connections = 2;
   config.generation = generation;
   return config;
 }
 
-RoceConfig roce_config(std::uint16_t generation = 1) {
+RoceConfig roce_with_retries(std::uint16_t generation = 1) {
   RoceConfig config;
   config.mtu = 1024;
-  config.packet_time = 80 * 1086;
-  config.base_rtt = 4'400'000;
-  config.ack_timeout = kMillisecond;
-  config.give_up = 8 * kMillisecond;
+  config.packet_time = Duration(80 * 1086);
+  config.base_rtt = nanoseconds(4'400);
+  config.ack_timeout = microseconds(1'000);
+  config.give_up = microseconds(8'000);
   config.generation = generation;
   return config;
 }
@@ -37,8 +37,8 @@ RoceConfig roce_config(std::uint16_t generation = 1) {
 UetConfig uet_config(std::uint16_t generation = 1) {
   UetConfig config;
   config.payload = 1024;
-  config.packet_time = 80 * 1088;
-  config.base_rtt = 4'400'000;
+  config.packet_time = Duration(80 * 1088);
+  config.base_rtt = nanoseconds(4'400);
   config.generation = generation;
   return config;
 }
@@ -87,12 +87,12 @@ TEST(Restart, OfTheReceiverUetLearnsByTheNextAnswer) {
 }
 
 TEST(Restart, OfTheReceiverRoceLearnsWhenItsRetriesRunOut) {
-  TestingWire<Roce> net({}, roce_config());
+  TestingWire<Roce> net({}, roce_with_retries());
   ASSERT_TRUE(net.post(0, {Op::send, 1, 10'000, 0, 0}));
   net.run();
   ASSERT_TRUE(net.post(0, {Op::send, 1, 3'000'000, 1, 1}));
   net.run(net.now() + 50 * kMicrosecond);
-  net.restart(1, roce_config(2));
+  net.restart(1, roce_with_retries(2));
   net.run(net.now() + 2 * kMillisecond);
   EXPECT_EQ(tags(net, Kind::failed), Tags{});  // a NIC answers nothing for a queue pair that it does not know
   net.run(net.now() + 20 * kMillisecond);
@@ -108,7 +108,7 @@ TEST(Restart, OfTheReceiverRoceLearnsWhenItsRetriesRunOut) {
 TcpConfig impatient_tcp(std::uint16_t generation = 1, std::uint32_t connections = 1) {
   TcpConfig config = tcp_config(generation);
   config.connections = connections;
-  config.give_up = kMillisecond;
+  config.give_up = microseconds(1'000);
   return config;
 }
 
@@ -144,7 +144,7 @@ void silence(const Config& before, const Config& after, PacketType ack) {
 
 TEST(Restart, DuringASilenceIsNoReasonForTheNextConnectionToFail) {
   silence<Tcp>(impatient_tcp(), impatient_tcp(2), PacketType::tcp_ack);
-  silence<Roce>(roce_config(), roce_config(2), PacketType::roce_ack);
+  silence<Roce>(roce_with_retries(), roce_with_retries(2), PacketType::roce_ack);
   silence<Uet>(uet_config(), uet_config(2), PacketType::uet_ack);
 }
 
@@ -261,7 +261,7 @@ void sender_restarts(const Config& before, const Config& after) {
 
 TEST(Restart, OfTheSenderMakesTheReceiverBeginAnew) {
   sender_restarts<Tcp>(tcp_config(), tcp_config(2));
-  sender_restarts<Roce>(roce_config(), roce_config(2));
+  sender_restarts<Roce>(roce_with_retries(), roce_with_retries(2));
   sender_restarts<Uet>(uet_config(), uet_config(2));
 }
 
@@ -290,7 +290,7 @@ void late_packets(const Config& before, const Config& after, PacketType data, Pa
 
 TEST(Restart, PacketsOfAnEarlierLifeAreIgnored) {
   late_packets<Tcp>(tcp_config(), tcp_config(2), PacketType::tcp_data, PacketType::tcp_ack);
-  late_packets<Roce>(roce_config(), roce_config(2), PacketType::roce_data, PacketType::roce_ack);
+  late_packets<Roce>(roce_with_retries(), roce_with_retries(2), PacketType::roce_data, PacketType::roce_ack);
   late_packets<Uet>(uet_config(), uet_config(2), PacketType::uet_data, PacketType::uet_ack);
 }
 

@@ -30,10 +30,11 @@ std::uint32_t StackConfig::shortest_header() const {
   return shortest;
 }
 
-void StackConfig::set_network(Instant base_rtt, Instant wire_time, std::uint32_t wire_bytes) {
+void StackConfig::set_network(Duration base_rtt, Duration wire_time, std::uint32_t wire_bytes) {
   Transports::for_each([&]<class Each>() {
     auto& config = Each::config_in(*this);
-    Each::set_network(config, {base_rtt, (wire_time * Each::packet_bytes(config) + wire_bytes - 1) / wire_bytes});
+    Each::set_network(config,
+                      {base_rtt, (wire_time * Each::packet_bytes(config) + Duration(wire_bytes - 1)) / wire_bytes});
   });
 }
 

@@ -36,7 +36,7 @@ struct StackConfig : Transports::Settings {
   std::uint32_t shortest_header() const;
   // What the network is like, as each wants to know it: the longest round trip, and how long so many bytes take on a
   // host's wire.
-  void set_network(Instant base_rtt, Instant wire_time, std::uint32_t wire_bytes);
+  void set_network(Duration base_rtt, Duration wire_time, std::uint32_t wire_bytes);
   // The same for another lane, where other protocols may be used.
   StackConfig in_lane(std::uint32_t lane, std::uint8_t protocols) const;
 };

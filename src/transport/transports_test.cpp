@@ -53,14 +53,14 @@ TEST(Transports, ConnectionsAreThoseOfTheConfiguration) {
 // What a run is told of the network and of lanes reaches whoever has a use for it.
 TEST(Transports, TheStackTellsAllOfThem) {
   StackConfig config;
-  config.set_network(7'000'000, 100'000, 1000);  // 100 ps a byte
-  EXPECT_EQ(config.srd.base_rtt, 7'000'000);
-  EXPECT_EQ(config.srd.packet_time, 100 * config.packet_of(Protocol::srd));
-  EXPECT_EQ(config.srd.rto, 5 * 7'000'000);
-  EXPECT_EQ(config.tcp_over_srd.base_rtt, 7'000'000);
-  EXPECT_EQ(config.roce.packet_time, 100 * config.packet_of(Protocol::rocev2));
-  EXPECT_EQ(config.tcp.base_rtt, 7'000'000);
-  EXPECT_EQ(config.uet.packet_time, 100 * config.packet_of(Protocol::uet));
+  config.set_network(microseconds(7), nanoseconds(100), 1000);  // 100 ps a byte
+  EXPECT_EQ(config.srd.base_rtt.count(), 7'000'000);
+  EXPECT_EQ(config.srd.packet_time.count(), 100 * config.packet_of(Protocol::srd));
+  EXPECT_EQ(config.srd.rto.count(), 5 * 7'000'000);
+  EXPECT_EQ(config.tcp_over_srd.base_rtt.count(), 7'000'000);
+  EXPECT_EQ(config.roce.packet_time.count(), 100 * config.packet_of(Protocol::rocev2));
+  EXPECT_EQ(config.tcp.base_rtt.count(), 7'000'000);
+  EXPECT_EQ(config.uet.packet_time.count(), 100 * config.packet_of(Protocol::uet));
   const StackConfig lane = config.in_lane(3, 1 << static_cast<int>(Protocol::tcp));
   EXPECT_TRUE(lane.uses(Protocol::tcp));
   EXPECT_FALSE(lane.uses(Protocol::srd));
@@ -73,7 +73,7 @@ TEST(Transports, TheStackHasTheOnesInUse) {
   StackConfig config;
   config.used = 0;
   for (const Description& each : kDescriptions) config.use(each.protocol);
-  config.set_network(7'000'000, 100'000, 1000);
+  config.set_network(microseconds(7), nanoseconds(100), 1000);
   Stack stack(config);
   for (const Description& each : kDescriptions) {
     ASSERT_TRUE(stack.post(0, 0, {.peer = 1, .bytes = 100, .protocol = each.protocol})) << each.name;

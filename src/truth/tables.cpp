@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <map>
 
@@ -84,6 +85,28 @@ std::optional<collective::Choice> forced_choice(const std::map<std::string, std:
     if (collective::allowed(each.algorithm, each.protocol, value_of))
       return collective::Choice{each.algorithm, each.protocol, 0};
   return std::nullopt;
+}
+
+// Blocks of threads (CTAs) are channels of every algorithm, those named channels or rings are not of NVLS (NCCL
+// src/graph/connect.cc and src/transport/nvls.cc).
+collective::ChannelLimits limits_of(collective::Algorithm algorithm,
+                                    const std::map<std::string, std::string>& environment) {
+  constexpr collective::ChannelLimits kNone;
+  const bool nvls = algorithm == collective::Algorithm::nvls || algorithm == collective::Algorithm::nvls_tree;
+  // 0 where it is not set, or below.
+  const auto number = [&](const char* name) {
+    std::uint32_t value = 0;
+    if (const auto found = environment.find(name); found != environment.end())
+      std::from_chars(found->second.data(), found->second.data() + found->second.size(), value);
+    return std::min(value, kNone.most);
+  };
+  collective::ChannelLimits made;
+  for (const char* name : {"NCCL_MIN_CTAS", "NCCL_MIN_NCHANNELS", "NCCL_MIN_NRINGS"})
+    if (!nvls || name == std::string_view("NCCL_MIN_CTAS")) made.least = std::max(made.least, number(name));
+  for (const char* name : {"NCCL_MAX_CTAS", "NCCL_MAX_NCHANNELS", "NCCL_MAX_NRINGS"})
+    if (const std::uint32_t most = number(name); most > 0 && (!nvls || name == std::string_view("NCCL_MAX_CTAS")))
+      made.most = std::min(made.most, most);
+  return made;
 }
 
 // Which half of all addresses a table is of: what is never fitted to is drawn, and not chosen.
@@ -202,6 +225,7 @@ std::optional<TruthTable> load(const std::filesystem::path& file, const Shared& 
     const auto all = collective::estimates(*table.team, table.job.operation, row.bytes, *stack);
     table.choices.push_back(
         forced_choice(measured->environment, all).value_or(collective::Choice{all[0].algorithm, all[0].protocol, 0}));
+    table.limits.push_back(limits_of(table.choices.back().algorithm, measured->environment));
   }
   return table;
 }
@@ -243,7 +267,8 @@ const schedule::CollectiveRow& TruthClock::row(const TruthTable& table, std::siz
                                                       .bytes = table.rows[i].bytes,
                                                       .choice = table.choices[i],
                                                       .stack = &stack,
-                                                      .generation = &generation});
+                                                      .generation = &generation,
+                                                      .limits = table.limits[i]});
   return rows[i];
 }
 

@@ -28,7 +28,8 @@ struct TruthTable {
       blind;                  // with "# blind: ": how far off it was when it was written from the table's head alone
   bool never_fitted = false;  // its source has no address, or one whose CRC-32 is odd
   std::vector<Measurement> rows;
-  std::vector<collective::Choice> choices;  // by row: what NCCL would take
+  std::vector<collective::Choice> choices;        // by row: what NCCL would take
+  std::vector<collective::ChannelLimits> limits;  // by row: what NCCL was told
   std::unique_ptr<collective::Team> team;
 
   // The numbers of this owner count in it.

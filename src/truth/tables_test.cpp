@@ -83,6 +83,25 @@ TEST_F(Folder, WhatTheEnvironmentForcedIsChosen) {
   EXPECT_EQ(chosen("# NCCL_ALGO=CollnetDirect\n").algorithm, Algorithm::nvls);  // which leaves nothing
 }
 
+TEST_F(Folder, ChannelsAreSetUpAsTheEnvironmentSays) {
+  const auto channels = [&](const std::string& remark, const std::string& algorithm) {
+    write("x.csv", remark + "# NCCL_ALGO=" + algorithm + "\nsize_bytes,time_us\n1073741824,4000\n");
+    write("x.weft.yaml", "servers: {kind: hgx-h100, count: 2}\nrun: [{all_reduce: {stack: ib}}]\n");
+    const auto tables = load();
+    TruthClock clock;
+    return tables.empty() ? 0u : clock.row(tables[0], 0, collective::constants()).channels;
+  };
+  EXPECT_EQ(channels("", "Ring"), 16u) << said_;
+  EXPECT_EQ(channels("# NCCL_MIN_CTAS=24\n", "Ring"), 24u);
+  EXPECT_EQ(channels("# NCCL_MIN_CTAS=24\n", "NVLSTree"), 24u);
+  EXPECT_EQ(channels("# NCCL_MIN_NCHANNELS=32\n", "Ring"), 32u);
+  EXPECT_EQ(channels("# NCCL_MIN_NCHANNELS=32\n", "NVLSTree"), 16u) << "these are of rings and trees";
+  EXPECT_EQ(channels("# NCCL_MAX_NCHANNELS=4\n", "Ring"), 4u);
+  EXPECT_EQ(channels("# NCCL_MAX_CTAS=4\n", "NVLSTree"), 4u);
+  EXPECT_EQ(channels("# NCCL_MAX_CTAS=-1\n", "Ring"), 16u) << "says nothing";
+  EXPECT_EQ(channels("# NCCL_MAX_CTAS=4 NCCL_MIN_CTAS=8\n", "Ring"), 8u);
+}
+
 TEST_F(Folder, MoreRanksThanTheRunHasAreSaid) {
   write("x.csv", kPrinted);
   write("x.weft.yaml", "servers: {kind: hgx-h100, count: 2}\n");

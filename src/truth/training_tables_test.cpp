@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/testing_source_dir.hpp"
+#include "truth/training_page.hpp"
 
 namespace weft::truth {
 namespace {
@@ -28,6 +29,36 @@ TEST(TrainingTables, AreAllTimedAndKeepTheirBlindErrors) {
       EXPECT_EQ(std::abs(row.error()) > 0.5, missed) << table.name << " " << row.name << ": " << row.error();
     }
   }
+}
+
+// Tables that nothing was fitted to: what the first run said stays, and a change of the model that makes them worse than
+// that by half is looked at.
+TEST(TrainingTables, BlindOnesKeepTheirFirstErrors) {
+  const auto tables = time_training_tables(std::string(base::kSourceDir) + "/truth/blind/training");
+  ASSERT_GE(tables.size(), 4u);
+  for (const TrainingTable& table : tables) {
+    EXPECT_TRUE(table.wrong.empty()) << table.name << ": " << (table.wrong.empty() ? "" : table.wrong[0]);
+    for (const TrainingRow& row : table.rows) {
+      EXPECT_GT(row.blind, 0) << table.name << " " << row.name;
+      EXPECT_LT(std::abs(row.error()), 0.35) << table.name << " " << row.name;
+    }
+  }
+}
+
+// The page shows every row, with the sign of its error, and says which limits a table misses.
+TEST(TrainingTables, ThePageShowsEveryRowAndWhichLimitsAreMissed) {
+  TrainingTable near;
+  near.name = "near";
+  near.rows = {{.name = "a", .measured = 10, .blind = 11, .simulated = 9.5},
+               {.name = "b", .measured = 10, .blind = 15, .counted = false, .simulated = 30}};
+  TrainingTable far = near;
+  far.name = "far";
+  far.rows[0].simulated = 12;
+  const std::string page = training_page({near, far}, {far});
+  for (const char* line : {"| near | 2 | 1 | 5.0, 5.0, 5.0 | met |", "| far | 2 | 1 | 20.0, 20.0, 20.0 | median missed |",
+                           "| a | 10 | 9.5 | -5.0 | +10.0 |", "| b * | 10 | 30 | +200.0 | +50.0 |",
+                           "| far | 2 | 1 | 20.0, 20.0, 20.0 | 10.0, 10.0, 10.0 |", "Median of the tables' medians: 12.5"})
+    EXPECT_NE(page.find(line), std::string::npos) << line << " is not in\n" << page;
 }
 
 // A framework's constant that is fitted without a table finds what the others have in common.

@@ -285,7 +285,7 @@ bool has_far_gpu(const Situation& situation, Machine& machine) {
 
 bool over_tcp(const Situation& situation) {
   const auto& networks = situation.facts.networks;
-  return situation.job.stack->name == "tcp" ||
+  return situation.uses_sockets() ||
          std::any_of(networks.begin(), networks.end(),
                      [](const measured::NetUse& use) { return use.transport == measured::NetTransport::socket; });
 }
@@ -298,9 +298,12 @@ bool is_spoken_of(Cause cause, const Situation& situation) {
     case Cause::false_topology:
       return situation.environment("NCCL_TOPO_FILE") != nullptr;
     case Cause::rails_apart:
-      return mentioned(measured::Mention::unreachable) || situation.environment("NCCL_CROSS_NIC") != nullptr;
+      return mentioned(measured::Mention::unreachable) || situation.environment("NCCL_CROSS_NIC") != nullptr ||
+             situation.helped("NCCL_CROSS_NIC") || situation.helped("NCCL_IB_DISABLE");
     case Cause::cpu_binding:
-      return mentioned(measured::Mention::bound);
+      return mentioned(measured::Mention::bound) || situation.small_rows_that_differ() > 0 ||
+             situation.helped("NCCL_IGNORE_CPU_AFFINITY") || situation.helped("--bind-to") ||
+             situation.helped("--cpu-bind");
     case Cause::uneven_ranks:
       return (facts.with_gpudirect > 0 && facts.without_gpudirect > 0) || facts.networks.size() > 1 ||
              !measured::uneven_settings(facts).empty();
@@ -355,7 +358,7 @@ std::vector<Variant> network_variants(Cause cause, const Situation& situation, M
                      1, slowest->megabits * 1'000 / (cluster.groups[0].spec.nic.rate.count() / 1'000'000))}};
       return nic_parts({{1, 2}, {1, 4}, {1, 10}}, "of the NIC's rate");
     case Cause::socket_fallback:
-      return situation.job.stack->name == "tcp" ? std::vector<Variant>{} : sockets(machine);
+      return situation.uses_sockets() ? std::vector<Variant>{} : sockets(machine);
     case Cause::few_streams:
       return over_tcp(situation) ? nic_parts({{1, 2}, {1, 4}, {1, 8}}, "of the NIC's rate") : std::vector<Variant>{};
     case Cause::ecmp:
@@ -381,8 +384,13 @@ std::vector<Variant> network_variants(Cause cause, const Situation& situation, M
         return {};
       if (has_one_channel_per_peer(situation, machine)) return {{.text = "1 channel for each, by NCCL's rule"}};
       return nic_parts({{1, 2}, {1, 4}}, "of the NIC's rate");
-    case Cause::cpu_binding:
-      return nic_parts({{3, 4}, {1, 2}, {1, 4}}, "of the NIC's rate");
+    case Cause::cpu_binding: {
+      // Large messages wait for threads that feed the NICs, small ones until they are woken.
+      std::vector<Variant> out = nic_parts({{3, 4}, {1, 2}, {1, 4}}, "of the NIC's rate");
+      for (const std::int64_t later : {100, 400})
+        out.push_back({.text = fmt::format("{} us later", later), .launch = microseconds(later)});
+      return out;
+    }
     case Cause::uneven_ranks:
       return {with_set("some through host memory", {at + ".gpudirect=false"}),
               {.text = "1/2 of the NIC's rate on some", .nic_per_mille = 500}};
@@ -402,6 +410,19 @@ std::vector<Variant> slower_cpu_path(const Situation& situation, Machine& machin
   for (std::int64_t part = 2; part <= 8 && group.spec.pcie_lanes / part >= 1; part *= 2)
     out.push_back(with_set(fmt::format("1/{} of PCIe's rate", part),
                            {fmt::format("{}.pcie_lanes={}", machine.servers(), group.spec.pcie_lanes / part)}));
+  return out;
+}
+
+// A release that uses less of what joins a server's GPUs.
+std::vector<Variant> slower_inside(Machine& machine) {
+  if (machine.cluster()->groups[0].spec.scale_up)
+    return scale_up_parts({{3, 4}, {1, 2}}, machine, "of the NVLinks' rate");
+  std::vector<Variant> out;
+  const std::int64_t lanes = machine.cluster()->groups[0].spec.pcie_lanes;
+  for (const std::int64_t part : {2, 4})
+    if (lanes / part >= 1)
+      out.push_back(with_set(fmt::format("1/{} of PCIe's rate", part),
+                             {fmt::format("{}.pcie_lanes={}", machine.servers(), lanes / part)}));
   return out;
 }
 
@@ -546,7 +567,9 @@ std::vector<Variant> variants_of(Cause cause, const Situation& situation, Machin
     }
     case Cause::old_nccl:
       if (situation.job.stack->name == "efa") return {{.text = "NCCL and plugin of 2023", .stack = "efa1.7-nccl2.18"}};
-      return situation.several_nodes() ? nic_parts({{3, 4}, {1, 2}}, "of the NIC's rate") : std::vector<Variant>{};
+      if (situation.several_nodes()) return nic_parts({{3, 4}, {1, 2}}, "of the NIC's rate");
+      return situation.facts.mentions.contains(measured::Mention::slower_release) ? slower_inside(machine)
+                                                                                  : std::vector<Variant>{};
     default:
       break;
   }

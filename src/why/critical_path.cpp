@@ -60,6 +60,8 @@ class Trace {
     std::int64_t busy = 0;            // until when its sends occupy it
     std::uint32_t by_clock = kBegin;  // what the clock stands at because of,
     std::uint32_t by_busy = kBegin;   // and the sends
+    std::int64_t left = 0;            // when the last send and those joined to it have left,
+    std::uint32_t by_left = kBegin;   // and because of what
   };
   struct Arrival {
     std::int64_t time;
@@ -134,11 +136,18 @@ class Trace {
     const std::int64_t lost = plan_.lost(lane.rank, time);
     if (lane.clock > lane.busy) lane.by_busy = lane.by_clock;
     lane.busy = std::max(lane.busy, lane.clock) + time + lost;
-    if (time > 0)
-      lane.by_busy =
-          add({lane.by_busy, resource_of(lane.rank, step.peer), time, step.edge.overhead.count(), lost, lane.rank});
+    const std::uint32_t before = lane.by_busy;
+    const Resource resource = resource_of(lane.rank, step.peer);
+    if (time > 0) lane.by_busy = add({before, resource, time, step.edge.overhead.count(), lost, lane.rank});
+    if (!step.joined) {
+      const std::int64_t own = passage(step.edge, step.bytes);
+      lane.left = lane.busy - (time - own);
+      lane.by_left = own == time
+                         ? lane.by_busy
+                         : add({before, resource, own, std::min(own, step.edge.own_overhead.count()), lost, lane.rank});
+    }
     Stream& stream = streams_[{lane.program, lane.rank, step.peer, step.tag}];
-    stream.arrivals.push_back({lane.busy + plan_.latency(lane.rank, step.peer).count(), lane.by_busy});
+    stream.arrivals.push_back({lane.left + plan_.latency(lane.rank, step.peer).count(), lane.by_left});
     if (stream.waiter != kBegin) {
       runnable_.push_back(stream.waiter);
       stream.waiter = kBegin;

@@ -34,6 +34,7 @@ Seen usual(const Bench& bench) {
   out.situation.job = bench.job(32);
   out.situation.job.per_server = 8;
   out.situation.nodes = 4;
+  out.situation.fabric_known = true;  // a cluster file
   out.situation.facts.environment["NCCL_TUNER_PLUGIN"] = "mine";
   out.situation.observations = {{{1u << 30}, 290, true, {}}};
   return out;
@@ -115,6 +116,76 @@ TEST_F(Evidence, OfSettings) {
   setting("NCCL_DEBUG", "TRACE", {{Cause::slow_launch, kOften}});
 }
 
+TEST_F(Evidence, OfWhatHelps) {
+  const auto helps = [&](const std::string& name, const std::string& value, const Odds& expected, bool does = true) {
+    moves(
+        name + "=" + value + " helps",
+        [&](Seen& at) {
+          at.situation.facts.trials.push_back({{name, value, does, 0}, {}});
+        },
+        expected);
+  };
+  helps("NCCL_NET_GDR_LEVEL", "SYS", {{Cause::no_gpudirect, kSeldomOtherwise}});
+  helps("NCCL_NET_GDR_READ", "1", {{Cause::no_gpudirect, kSeldomOtherwise}});
+  helps("FI_EFA_USE_DEVICE_RDMA", "1", {{Cause::no_gpudirect, kSeldomOtherwise}});
+  helps("NCCL_NET_GDR_LEVEL", "0", {{Cause::dma_redirected, kSeldomOtherwise}});
+  helps("NCCL_NET_GDR_READ", "0", {{Cause::dma_redirected, kSeldomOtherwise}});
+  helps("NCCL_IB_CUDA_SUPPORT", "0", {{Cause::dma_redirected, kSeldomOtherwise}});
+  helps("NCCL_NET_GDR_LEVEL", "0", {}, false);
+  helps("NCCL_P2P_DISABLE", "1", {{Cause::p2p_off, kSeldomOtherwise}, {Cause::cpu_path, kSeldomOtherwise}});
+  helps("NCCL_P2P_LEVEL", "SYS", {{Cause::p2p_off, kSeldomOtherwise}});
+  helps("NCCL_P2P_LEVEL", "PXB", {{Cause::cpu_path, kSeldomOtherwise}});
+  helps("NCCL_MNNVL_ENABLE", "1", {{Cause::mnnvl_off, kSeldomOtherwise}});
+  helps("NCCL_IB_HCA", "mlx5_0", {{Cause::nic_unused, kOften}, {Cause::slow_nic, kOften}});
+  helps("NCCL_SOCKET_IFNAME", "eth1", {{Cause::slow_nic, kOften}});
+  helps("NCCL_IB_DISABLE", "0", {{Cause::socket_fallback, kSeldomOtherwise}});
+  helps("NCCL_IB_DISABLE", "1", {{Cause::lossy, kOften}, {Cause::rails_apart, kOften}});
+  helps("FI_PROVIDER", "efa", {{Cause::socket_fallback, kSeldomOtherwise}});
+  helps("NCCL_SOCKET_NTHREADS", "8", {{Cause::few_streams, kSeldomOtherwise}});
+  helps("NCCL_NSOCKS_PERTHREAD", "8", {{Cause::few_streams, kSeldomOtherwise}});
+  helps("NCCL_IB_QPS_PER_CONNECTION", "4", {{Cause::ecmp, kOften}, {Cause::nic_settings, kOften}});
+  helps("NCCL_IB_PCI_RELAXED_ORDERING", "1", {{Cause::nic_settings, kSeldomOtherwise}});
+  helps("NCCL_IB_SPLIT_DATA_ON_QPS", "0", {{Cause::nic_settings, kSeldomOtherwise}});
+  helps("NCCL_IB_TC", "106", {{Cause::lossy, kSeldomOtherwise}});
+  helps("NCCL_IB_SL", "3", {{Cause::lossy, kSeldomOtherwise}});
+  helps("NCCL_ALGO", "Tree", {{Cause::algorithm, kSeldomOtherwise}});
+  helps("NCCL_PROTO", "Simple", {{Cause::protocol, kSeldomOtherwise}});
+  helps("NCCL_MIN_NCHANNELS", "16", {{Cause::few_channels, kSeldomOtherwise}});
+  helps("NCCL_MIN_CTAS", "16", {{Cause::few_channels, kSeldomOtherwise}});
+  helps("NCCL_NCHANNELS_PER_NET_PEER", "4", {{Cause::few_per_peer, kSeldomOtherwise}});
+  helps("NCCL_NVLS_ENABLE", "1", {{Cause::nvls_off, kSeldomOtherwise}});
+  helps("NCCL_PXN_DISABLE", "0", {{Cause::pxn_off, kSeldomOtherwise}});
+  helps("NCCL_TOPO_FILE", "", {{Cause::virtual_machine, kSeldomOtherwise}});
+  helps("NCCL_CROSS_NIC", "0", {{Cause::rails_apart, kSeldomOtherwise}});
+  helps("NCCL_IGNORE_CPU_AFFINITY", "1", {{Cause::cpu_binding, kSeldomOtherwise}});
+  helps("--bind-to", "none", {{Cause::cpu_binding, kSeldomOtherwise}});
+  helps("--cpu-bind", "none", {{Cause::cpu_binding, kSeldomOtherwise}});
+}
+
+TEST_F(Evidence, OfAWireThatIsFine) {
+  moves("perftest", [](Seen& at) { at.situation.facts.hardware.perftest_megabits = 390'000; },
+        {{Cause::slow_nic, against(kOften)}, {Cause::pcie_down, against(kHint)}, {Cause::lossy, against(kHint)}});
+  moves("perftest", [](Seen& at) { at.situation.facts.hardware.perftest_megabits = 300'000; }, {});
+}
+
+TEST_F(Evidence, OfAHostThatSlowRunsHaveInCommon) {
+  moves("runs by host",
+        [](Seen& at) {
+          at.situation.facts.host_runs = {
+              {{"n1", "n2"}, 49.4, {}}, {{"n1", "n3"}, 48.1, {}}, {{"n3", "n4"}, 88.2, {}}, {{"n2", "n4"}, 87.9, {}}};
+        },
+        {{Cause::slow_rank, kSeldomOtherwise}});
+}
+
+TEST_F(Evidence, OfSmallRowsThatDiffer) {
+  moves("small rows",
+        [](Seen& at) {
+          for (const std::uint64_t size : {8u, 64u, 1024u, 8192u})
+            at.situation.observations.push_back({{size}, 0.01, size == 8, {}});
+        },
+        {{Cause::cpu_binding, kOften}});
+}
+
 TEST_F(Evidence, ThatNobodyChoseSpeaksAgainstAChoice) {
   moves("no setting", [](Seen& at) { at.situation.facts.environment.clear(); },
         {{Cause::algorithm, against(kOften)},
@@ -129,7 +200,11 @@ TEST_F(Evidence, OfMentions) {
   mention(Mention::iommu_on, {{Cause::dma_redirected, kOften}, {Cause::cpu_path, kOften}});
   mention(Mention::iommu_passthrough, {{Cause::dma_redirected, against(kOften)}});
   mention(Mention::hang, {{Cause::p2p_off, kOften}});
-  mention(Mention::unreachable, {{Cause::rails_apart, kSeldomOtherwise}});
+  mention(Mention::unreachable, {{Cause::rails_apart, kSeldomOtherwise}, {Cause::lossy, kOften}});
+  // What fails between servers does not hang between GPUs.
+  mention(Mention::hang, {}, [](Seen& at) { at.situation.facts.mentions[Mention::unreachable] = {1, {}}; });
+  mention(Mention::isolated, {{Cause::p2p_off, kSeldomOtherwise}, {Cause::shm_off, kOften}});
+  mention(Mention::slower_release, {{Cause::old_nccl, kSeldomOtherwise}});
   mention(Mention::rdma_missing, {{Cause::socket_fallback, kSeldomOtherwise}});
   mention(Mention::bound, {{Cause::cpu_binding, kSeldomOtherwise}});
   mention(Mention::nvlink_inactive, {{Cause::p2p_off, kOften}, {Cause::nvlink_down, kSeldomOtherwise}});
@@ -150,8 +225,12 @@ TEST_F(Evidence, OfMentions) {
   // Peer access matters where data already go through host memory.
   const Change without_nvlink = [](Seen& at) { at.situation.facts.shared_memory = 3; };
   mention(Mention::acs_on, {{Cause::dma_redirected, kSeldomOtherwise}, {Cause::p2p_off, kOften}}, without_nvlink);
-  mention(Mention::iommu_on, {{Cause::dma_redirected, kOften}, {Cause::cpu_path, kOften}, {Cause::p2p_off, kOften}},
-          without_nvlink);
+  const Odds all = {{Cause::dma_redirected, kOften}, {Cause::cpu_path, kOften}, {Cause::p2p_off, kOften}};
+  mention(Mention::iommu_on, all, without_nvlink);
+  // NVLinks of a machine that nobody named are no argument.
+  const Change nobody_named = [](Seen& at) { at.situation.fabric_known = false; };
+  mention(Mention::iommu_on, all, nobody_named);
+  mention(Mention::nvlink_inactive, {}, nobody_named);
 }
 
 TEST_F(Evidence, OfHowGpusAndNicsAreJoined) {

@@ -32,7 +32,7 @@ Stack changed(const Stack& base, const Variant& variant) {
 collective::Ends execute(schedule::Schedule& work, const collective::Plan& plan) {
   std::uint64_t messages = 0;
   for (const auto& program : plan.different) messages += program->messages();
-  if (messages > kMostMessages) return {std::vector<std::int64_t>(plan.ranks), 0, "messages"};
+  if (messages > kMostMessages) return {std::vector<Duration>(plan.ranks), 0, "messages"};
   sim::LaneResult result = sim::run_lanes(work, {});
   return {std::move(result.ends), result.messages, result.run.stopped_by};
 }
@@ -93,7 +93,7 @@ const Team* Machine::team(const Job& job, const std::vector<std::string>& set) {
   return team->ranks() == job.gpus && team->ranks() > 1 && team->broken().empty() ? team.get() : nullptr;
 }
 
-collective::NetworkLinks* Machine::network(const std::vector<std::string>& set) {
+experiment::NetworkShares* Machine::network(const std::vector<std::string>& set) {
   const experiment::Design* made = set.empty() ? &base_ : design(set);
   if (made == nullptr || !made->fabric().has_network() || !experiment::why_no_shares(*made).empty()) return nullptr;
   auto& network = networks_[set];

@@ -67,7 +67,7 @@ class Machine {
   // Ranks of a job on it; nullptr likewise, or when it does not join them.
   const collective::Team* team(const Job& job, const std::vector<std::string>& set);
   // How the network of a variant is shared; nullptr where that is not known before a run.
-  collective::NetworkLinks* network(const std::vector<std::string>& set);
+  experiment::NetworkShares* network(const std::vector<std::string>& set);
   // By size; empty when the variant makes no sense on this cluster.
   std::vector<Prediction> predict(const Job& job, const Variant& variant, const std::vector<std::uint64_t>& sizes);
   // "servers", or "servers.0" where the file has a list of groups: the first stands for all.

@@ -94,7 +94,7 @@ NetworkProbe probe_once(experiment::Design& design, const Job& job, bool fast) {
     const schedule::RunResult result = experiment::run(design, probe, {}).result;
     if (!result.stopped_by.empty() || result.flows.empty()) return {};
     NetworkProbe drawn;
-    drawn.fidelity = name(probe.fidelity);
+    drawn.fidelity = probe.fidelity;
     drawn.counters = result.counters;
     std::int64_t slowest = 1;
     for (const schedule::FlowRecord& flow : result.flows) {
@@ -120,8 +120,7 @@ NetworkProbe probe_network(experiment::Design& design, const Job& job, bool fast
   NetworkProbe made = probe_once(design, job, fast);
   if (!made.done()) return made;
   const bool shares_known = experiment::why_no_shares(design).empty();
-  const NetworkProbe fair =
-      !shares_known || made.fidelity == name(Fidelity::flow) ? made : probe_once(design, job, true);
+  const NetworkProbe fair = !shares_known || made.fidelity == Fidelity::flow ? made : probe_once(design, job, true);
   made.left_of_shares = shares_known
                             ? std::clamp<std::int64_t>(1'000 * made.left_per_mille / fair.left_per_mille, 1, 1'000)
                             : made.left_per_mille;

@@ -2,9 +2,12 @@
 // What the network makes of the traffic of a collective: neighbours of a ring over its servers, packet by packet.
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "experiment/design.hpp"
+#include "experiment/fidelity.hpp"
 #include "schedule/result.hpp"
 #include "why/machine.hpp"
 
@@ -17,12 +20,13 @@ struct NetworkProbe {
   std::int64_t slow_per_mille = 0;      // a NIC that a fault slows down
   std::int64_t paused_per_mille = 0;
   std::int64_t resent_per_mille = 0;
-  std::size_t cut_off = 0;              // neighbours that nothing joins any more
-  std::string longest_queue;            // the port of a switch; empty where nothing is lost, or with flows
-  std::string fidelity = "not needed";  // one server, or the fabric cannot be simulated
+  std::size_t cut_off = 0;                       // neighbours that nothing joins any more
+  std::string longest_queue;                     // the port of a switch; empty where nothing is lost, or with flows
+  std::optional<experiment::Fidelity> fidelity;  // none: one server, or the fabric cannot be simulated
   schedule::Counters counters;
 
-  bool done() const { return fidelity != "not needed"; }
+  bool done() const { return fidelity.has_value(); }
+  std::string_view level() const { return fidelity ? name(*fidelity) : "not needed"; }
 };
 
 // How much longer it takes than with NICs that no fault slows down is their doing, whatever became of it: queues

@@ -154,6 +154,68 @@ TEST(Why, MentionsOfTheHostCount) {
   first_with(Mention::peermem_missing, Cause::no_gpudirect);
 }
 
+// However small what was measured is: the best is what large messages would get.
+TEST(Why, TheBestIsWhatLargeMessagesWouldGet) {
+  Bench bench("{kind: hgx-h100, count: 4}");
+  Situation situation = situation_of(bench.job(32), 4);
+  situation.observations = {{{8 << 10}, 0.1, true, {}}, {{64 << 10}, 0.7, true, {}}};
+  const Reference reference = diagnose(situation, *bench.machine).reference;
+  double best = 0;
+  double least = 1e9;
+  const std::vector<std::uint64_t> large = {256u << 20, 1u << 30, UINT64_C(8) << 30};
+  const auto made = bench.machine->predict(situation.job, {}, large);
+  ASSERT_EQ(made.size(), large.size());
+  for (std::size_t i = 0; i < large.size(); ++i) {
+    const double bus = bus_bandwidth(situation.job, large[i], made[i].time);
+    best = std::max(best, bus);
+    least = std::min(least, bus);
+  }
+  EXPECT_LT(least, 0.99 * best);
+  EXPECT_DOUBLE_EQ(reference.best, best);
+  EXPECT_DOUBLE_EQ(reference.measured, 0.7) << "of the largest that was measured";
+  EXPECT_DOUBLE_EQ(reference.expected, bus_bandwidth(situation.job, 64 << 10,
+                                                     bench.machine->predict(situation.job, {}, {64 << 10})[0].time));
+  EXPECT_FALSE(reference.algorithm.empty());
+}
+
+// What lspci or a topology shows of a slot is the variant; what is older than PCIe 3.0 has as many lanes less, and
+// NICs the rest of it.
+TEST(Why, ASlotThatIsSeenIsTheOnlyVariant) {
+  Bench bench("{kind: hgx-h100, count: 2}");
+  struct Case {
+    std::int64_t gen, lanes, set_gen, set_lanes, nic_per_mille;
+  };
+  for (const Case& each : {Case{4, 8, 4, 8, 1000}, Case{3, 16, 3, 16, 1000}, Case{2, 16, 3, 8, 1000},
+                           Case{1, 16, 3, 4, 1000}, Case{1, 4, 3, 1, 1000}, Case{1, 2, 3, 1, 500}}) {
+    const std::string text = fmt::format("PCIe {}.0 x{}", each.gen, each.lanes);
+    const auto check = [&](const Situation& situation) {
+      const auto variants = variants_of(Cause::pcie_down, situation, *bench.machine);
+      ASSERT_EQ(variants.size(), 1u) << text;
+      EXPECT_EQ(variants[0].text, text);
+      EXPECT_EQ(variants[0].nic_per_mille, each.nic_per_mille) << text;
+      const std::string& at = bench.machine->servers();
+      EXPECT_EQ(variants[0].set, (std::vector<std::string>{fmt::format("{}.pcie_gen={}", at, each.set_gen),
+                                                           fmt::format("{}.pcie_lanes={}", at, each.set_lanes),
+                                                           fmt::format("{}.nic.pcie_gen={}", at, each.set_gen),
+                                                           fmt::format("{}.nic.pcie_lanes={}", at, each.set_lanes)}));
+    };
+    Situation seen = situation_of(bench.job(16), 2);
+    seen.facts.hardware.slots = {{"1b:00.0", each.gen, each.lanes, 5, 16, {}}, {"1c:00.0", 3, 1, 5, 16, {}}};
+    check(seen);
+    Situation read = situation_of(bench.job(16), 2);
+    read.facts.server.emplace();
+    read.facts.server->weak.resize(2);
+    read.facts.server->weak[0].nvlinks = 4;  // nothing of PCIe
+    read.facts.server->weak[1].pcie_gen = each.gen;
+    read.facts.server->weak[1].pcie_lanes = each.lanes;
+    check(read);
+  }
+  const auto guessed = variants_of(Cause::pcie_down, situation_of(bench.job(16), 2), *bench.machine);
+  ASSERT_EQ(guessed.size(), 4u) << "4.0 and 3.0, x8 and x4";
+  EXPECT_EQ(guessed[0].text, "PCIe 4.0 x16");
+  EXPECT_EQ(guessed[3].text, "PCIe 5.0 x4");
+}
+
 TEST(Why, WithoutAMeasurementWordsAreAllThereIs) {
   Bench bench("{kind: hgx-a100, count: 1}");
   Situation situation = situation_of(bench.job(8), 1);
@@ -244,6 +306,19 @@ TEST(Why, ASecondCauseHasToExplainMuch) {
   EXPECT_TRUE(pair_at(660));
 }
 
+// A log names NCCL's release, and the stack is of that release: sockets stay sockets.
+TEST(Why, SocketsAreSocketsWithAnyRelease) {
+  Bench bench("{kind: hgx-h100, count: 4}");
+  for (const char* stack : {"tcp", "tcp-nccl2.18", "roce-nccl2.18"}) {
+    Situation situation = situation_of(bench.job(32), 4);
+    situation.job.stack = collective::stack_named(stack);
+    ASSERT_NE(situation.job.stack, nullptr) << stack;
+    const bool sockets = stack[0] == 't';
+    EXPECT_EQ(variants_of(Cause::socket_fallback, situation, *bench.machine).empty(), sockets) << stack;
+    EXPECT_EQ(variants_of(Cause::few_streams, situation, *bench.machine).empty(), !sockets) << stack;
+  }
+}
+
 TEST(Why, NicsAreCountedAsFarAsTheFilesTell) {
   Situation situation = situation_of({collective::Operation::all_reduce, 16, 0, collective::stack_named("ib")}, 2);
   EXPECT_EQ(situation.nics_used(8), 0) << "nothing is said";
@@ -259,7 +334,12 @@ TEST(Why, NicsAreCountedAsFarAsTheFilesTell) {
   Situation allowed = situation_of(situation.job, 2);
   allowed.facts.environment["NCCL_IB_HCA"] = "mlx5_0,mlx5_1,mlx5_4";
   EXPECT_EQ(allowed.nics_used(8), 3);
+  EXPECT_EQ(allowed.nic_numbers(8), (std::vector<std::int64_t>{0, 1, 4}));
+  EXPECT_TRUE(allowed.nic_numbers(4).empty()) << "mlx5_4 is none of four";
+  allowed.facts.environment["NCCL_IB_HCA"] = "mlx5_bond_6:1,mlx5_bond_7:1";
+  EXPECT_EQ(allowed.nic_numbers(8), (std::vector<std::int64_t>{6, 7}));
   allowed.facts.environment["NCCL_IB_HCA"] = "^mlx5_2";
+  EXPECT_TRUE(allowed.nic_numbers(8).empty());
   EXPECT_EQ(allowed.nics_used(8), 0);
   allowed.facts.environment["NCCL_IB_HCA"] = "mlx5";
   EXPECT_EQ(allowed.nics_used(8), 0) << "all whose names begin so";

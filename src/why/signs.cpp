@@ -34,6 +34,11 @@ bool near(double a, double b, double part) { return std::abs(a - b) <= part * st
 
 double gigabytes(Bandwidth rate) { return static_cast<double>(rate.count()) / 8e9; }
 
+// Otherwise a server stands in that may have what theirs does not.
+bool gpus_are_named(const Scene& at) {
+  return at.facts.server || at.situation.fabric_known || !at.facts.gpu_name.empty();
+}
+
 double bus_factor(const Scene& at) {
   const Ratio factor = collective::bus_factor(at.situation.job.operation, at.situation.job.gpus);
   return static_cast<double>(factor.over) / static_cast<double>(factor.under);
@@ -57,6 +62,17 @@ Sign mentioned(Mention mention) {
     const auto found = at.facts.mentions.find(mention);
     if (found == at.facts.mentions.end()) return std::nullopt;
     return Found{std::string(measured::name(mention)), found->second.first};
+  };
+}
+
+Sign helped(const char* name, std::vector<std::string> values) {
+  return [name, values](const Scene& at) -> std::optional<Found> {
+    for (const auto& [trial, place] : at.facts.trials) {
+      const bool wanted = values.empty() || std::find(values.begin(), values.end(), trial.value) != values.end();
+      if (trial.helps && trial.name == name && wanted)
+        return Found{fmt::format("{}{}{} helps", name, trial.value.empty() ? "" : "=", trial.value), place};
+    }
+    return std::nullopt;
   };
 }
 
@@ -345,7 +361,7 @@ std::optional<Found> restricted_nics(const Scene& at) {
 }
 
 std::optional<Found> rdma_nic(const Scene& at) {
-  return when(at.server.nics > 0 && at.situation.job.stack->name != "tcp",
+  return when(at.server.nics > 0 && !at.situation.uses_sockets(),
               fmt::format("the server has {}", at.server.nic.kind));
 }
 
@@ -393,8 +409,9 @@ std::optional<Found> below_sold(const Scene& at) {
 }
 
 std::optional<Found> nvlink_joins(const Scene& at) {
-  return when(at.server.scale_up.has_value() && !at.facts.p2p_disabled && at.facts.shared_memory == 0,
-              "NVLinks join the GPUs");
+  return when(
+      gpus_are_named(at) && at.server.scale_up.has_value() && !at.facts.p2p_disabled && at.facts.shared_memory == 0,
+      "NVLinks join the GPUs");
 }
 
 // A host bridge has lanes for a few NICs: four or more behind one, without a switch, are shown by
@@ -439,7 +456,7 @@ std::optional<Found> nobody_chose(const Scene& at) {
 
 std::optional<Found> sold_with_nvlink(const Scene& at) {
   const measured::GpuChip* chip = measured::gpu_by_kind(at.server.gpu.kind);
-  return when(at.server.scale_up || (chip != nullptr && !chip->nvlink.empty()),
+  return when(gpus_are_named(at) && (at.server.scale_up || (chip != nullptr && !chip->nvlink.empty())),
               fmt::format("{} has NVLink", at.server.gpu.kind));
 }
 
@@ -547,6 +564,29 @@ std::optional<Found> other_algorithm_would_do(const Scene& at) {
       fmt::format("NCCL takes {} here: {:.1f} GB/s, with {} it would be {:.1f}", collective::name(better->taken),
                   better->gives, collective::name(better->better), better->would_give),
       {}};
+}
+
+// Threads that wait for a core do so for as long as it happens.
+std::optional<Found> small_rows_differ(const Scene& at) {
+  const std::size_t differ = at.situation.small_rows_that_differ();
+  return when(differ > 0, fmt::format("{} small rows differ from run to run", differ));
+}
+
+// What perftest reaches from one server to another.
+std::optional<Found> wire_is_fine(const Scene& at) {
+  const measured::HardwareReport& hardware = at.facts.hardware;
+  constexpr std::int64_t kPercent = 85;
+  const std::int64_t rate = at.server.nic.rate.count() / 1'000'000;
+  return when(at.server.nics > 0 && hardware.perftest_megabits * 100 >= rate * kPercent,
+              fmt::format("perftest reaches {} Gb/s", hardware.perftest_megabits / 1'000), hardware.perftest_place);
+}
+
+// Of runs on several sets of hosts, the slow ones have it and the fast ones do not.
+std::optional<Found> host_of_slow_runs(const Scene& at) {
+  const auto host = measured::slow_host(at.facts.host_runs);
+  if (!host) return std::nullopt;
+  return Found{fmt::format("{} is in {} of {} slow runs and in no fast one", host->host, host->runs, host->slow),
+               host->place};
 }
 
 }  // namespace weft::why

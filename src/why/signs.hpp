@@ -26,6 +26,8 @@ using Sign = std::function<std::optional<Found>(const Scene&)>;
 // NAME is set to one of `values`, or to anything when there are none.
 Sign set_to(const char* name, std::vector<std::string> values = {});
 Sign mentioned(measured::Mention mention);
+// NAME set to one of `values`, or to anything when there are none, was tried and helps.
+Sign helped(const char* name, std::vector<std::string> values = {});
 Sign network(measured::NetTransport transport);
 Sign both(Sign first, Sign second);
 Sign version_between(std::int64_t first, std::int64_t last);
@@ -95,5 +97,8 @@ std::optional<Found> others_nics(const Scene& at);
 std::optional<Found> one_channel_per_peer(const Scene& at);
 std::optional<Found> more_per_peer_would_do(const Scene& at);
 std::optional<Found> other_algorithm_would_do(const Scene& at);
+std::optional<Found> small_rows_differ(const Scene& at);
+std::optional<Found> wire_is_fine(const Scene& at);
+std::optional<Found> host_of_slow_runs(const Scene& at);
 
 }  // namespace weft::why

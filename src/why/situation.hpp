@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "measured/facts.hpp"
@@ -33,6 +34,8 @@ struct Situation {
   std::size_t table = 0;                  // of facts.tables, that the observations are
   bool fabric_known = false;              // from a cluster file and not from a topology
 
+  // NCCL's own, of any release and launch mode.
+  bool uses_sockets() const { return job.stack->network.name == "tcp"; }
   // NICs that the files name as used; 0: they do not say. Few connections tell nothing of the other NICs when they are
   // of one or two ranks, which have a NIC each.
   std::int64_t nics_named(std::int64_t nics) const {
@@ -69,6 +72,21 @@ struct Situation {
     }
     return nics;
   }
+  // Their numbers among so many, as the names end with them; empty where these are not of as many different NICs.
+  std::vector<std::int64_t> nic_numbers(std::int64_t among) const {
+    std::vector<std::int64_t> numbers;
+    const std::string* value = nics_allowed() > 0 ? environment("NCCL_IB_HCA") : nullptr;
+    for (std::size_t begin = 0; value != nullptr && begin < value->size();) {
+      const std::size_t end = std::min(value->find(',', begin), value->size());
+      const std::string name = value->substr(begin, std::min(value->find(':', begin), end) - begin);
+      const std::string digits = name.substr(name.find_last_not_of("0123456789") + 1);
+      const std::int64_t number = digits.empty() || digits.size() > 3 ? among : std::stoll(digits);
+      if (number >= among || std::find(numbers.begin(), numbers.end(), number) != numbers.end()) return {};
+      numbers.push_back(number);
+      begin = end + 1;
+    }
+    return numbers;
+  }
   // A port that is up and slower than the NICs of the machine are: the slowest. Ports of another network are not meant:
   // those that NCCL's log does not name, where it names any.
   const measured::ReportedPort* slowest_port(Bandwidth rate) const {
@@ -88,6 +106,24 @@ struct Situation {
     for (const measured::LogGraph& graph : facts.graphs)
       if (graph.pattern == 4 && out == 0) out = graph.channels;
     return out;
+  }
+  // Small messages whose two times are not alike, where a third of them and three at least are so.
+  std::size_t small_rows_that_differ() const {
+    constexpr std::uint64_t kSmall = 64 << 10;
+    std::size_t small = 0;
+    std::size_t differ = 0;
+    for (const Observation& each : observations) {
+      if (each.largest() > kSmall) continue;
+      ++small;
+      differ += !each.steady;
+    }
+    return differ >= 3 && differ * 3 >= small ? differ : 0;
+  }
+  // Somebody tried that variable, or option of a launcher, and it helps.
+  bool helped(std::string_view name) const {
+    return std::any_of(facts.trials.begin(), facts.trials.end(), [&](const measured::LogTrial& each) {
+      return each.trial.helps && each.trial.name == name;
+    });
   }
   std::uint32_t per_node() const { return job.gpus / nodes; }
   bool several_nodes() const { return nodes > 1; }

@@ -28,6 +28,9 @@ constexpr Against kAgainst[] = {
     {Cause::p2p_off, 0.7, "that seldom fails without a word"},
     {Cause::shm_off, 1.5, "they do without it"},
     {Cause::pcie_down, 1.5, "NCCL read it from the device"},
+    {Cause::slow_nic, 1.5, "one NIC sends to another as fast as it should"},
+    {Cause::pcie_down, 0.7, "one NIC sends to another as fast as it should"},
+    {Cause::lossy, 0.7, "one NIC sends to another as fast as it should"},
     {Cause::nic_unused, 5, "the log names those it uses"},
     {Cause::socket_fallback, 5, "NCCL names the network"},
     {Cause::socket_fallback, 5, "NCCL names the network"},
@@ -119,8 +122,15 @@ TEST(EvidenceWeights, OfWhatIsSaidOutrightAreTheHeaviest) {
   EXPECT_EQ(weight_of(Cause::virtual_machine, "it is said"), 3);
   EXPECT_EQ(weight_of(Cause::slow_rank, "somebody saw it"), 3);
   EXPECT_EQ(weight_of(Cause::slow_rank, "the others wait for it"), 3);
+  EXPECT_EQ(weight_of(Cause::slow_rank, "what slow runs have in common makes them slow"), 3);
   EXPECT_EQ(weight_of(Cause::rails_apart, "queue pairs fail where nothing joins two NICs"), 3);
   EXPECT_EQ(weight_of(Cause::cpu_binding, "proxy threads need cores of their own"), 3);
+  EXPECT_EQ(weight_of(Cause::dma_redirected, "between NIC and GPU it fails"), 3);
+  EXPECT_EQ(weight_of(Cause::p2p_off, "between GPUs it fails or is slow"), 3);
+  EXPECT_EQ(weight_of(Cause::p2p_off, "containers that hide GPUs from each other hide NVLink, too"), 3);
+  EXPECT_EQ(weight_of(Cause::virtual_machine, "what helps says what is wrong"), 3);
+  EXPECT_EQ(weight_of(Cause::cpu_binding, "what helps says what is wrong"), 3);
+  EXPECT_EQ(weight_of(Cause::old_nccl, "somebody compared them"), 3);
   EXPECT_EQ(weight_of(Cause::uneven_ranks, "NCCL marks each connection"), 3);
   EXPECT_EQ(weight_of(Cause::old_nccl, "versions of 2018 to 2020"), 3);
 }

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace weft::why {
@@ -53,6 +54,8 @@ void add_layout(const model::Group& group, const std::string& at, std::vector<Wh
                         fmt::format("{}.switch_socket={}", at, spread(server.nics, server.sockets))}));
 }
 
+bool oversubscribed(const std::optional<Ratio>& asked) { return asked && asked->over > asked->under; }
+
 void add_fabric(const model::Cluster& cluster, std::vector<WhatIf>& out) {
   const model::FabricSpec& fabric = cluster.file.fabric;
   const auto* clos = std::get_if<model::ClosShape>(&cluster.shape.layout);
@@ -61,7 +64,13 @@ void add_fabric(const model::Cluster& cluster, std::vector<WhatIf>& out) {
   if (ecmp) out.push_back(change("spraying instead of ECMP", {"transport.balance=spray"}));
   if (ecmp && cluster.file.transport.kind == model::TransportKind::rocev2 && cluster.file.transport.rocev2.qps < 4)
     out.push_back(change("4 queue pairs per connection", {"transport.rocev2.qps=4"}));
-  if (fabric.spines) out.push_back(change("twice the spines", {fmt::format("fabric.spines={}", *fabric.spines * 2)}));
+  // Where a ratio is asked for, more spines are thinner bundles and no more bandwidth.
+  if (oversubscribed(fabric.oversubscription))
+    out.push_back(change("no oversubscription above leaves", {"fabric.oversubscription=1"}));
+  else if (fabric.spines && !fabric.oversubscription)
+    out.push_back(change("twice the spines", {fmt::format("fabric.spines={}", *fabric.spines * 2)}));
+  if (oversubscribed(fabric.super_oversubscription))
+    out.push_back(change("no oversubscription above spines", {"fabric.super_oversubscription=1"}));
 }
 
 }  // namespace

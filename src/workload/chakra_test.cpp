@@ -141,6 +141,35 @@ TEST(Chakra, ErrorsNameTheNode) {
     ASSERT_FALSE(made.errors.empty()) << each.name;
     EXPECT_NE(made.errors[0].message.find(each.says), std::string::npos) << each.name << ": " << made.errors[0].message;
     EXPECT_FALSE(made.errors[0].help.empty()) << each.name;
+    EXPECT_EQ(made.errors[0].place.line, 0u) << each.name << ": a trace has no lines";
+  }
+}
+
+TEST(Chakra, ErrorsNameTheFileAndTheByte) {
+  const std::string good = kHead + node(1, 1, "");
+  const std::string before = kHead + node(1, 1, "") + node(2, 1, "");
+  for (const auto& [rest, says] :
+       {std::pair<std::string, std::string>{message("\x08"), "no node of et_def.proto"},  // a field without its value
+        {message(bytes(1, "id")), "no node of et_def.proto"},                             // an id that is a text
+        {message(number(1, 9) + number(2, 7)), "no node of et_def.proto"},                // a name that is a number
+        {message(number(1, 9) + bytes(3, "x")), "no node of et_def.proto"},               // a type that is a text
+        {message(number(1, 9) + bytes(7, "x")), "no node of et_def.proto"},               // a duration
+        {message(number(1, 9) + number(10, 1)), "no node of et_def.proto"},               // an attribute
+        {message(number(1, 9) + bytes(10, bytes(9, "x"))), "no node of et_def.proto"},    // its value
+        {message(number(1, 9) + bytes(5, "\xFF")), "no node of et_def.proto"},            // needs that are cut off
+        {"\x7F"
+         "abc",
+         "no whole message"}}) {
+    spec::Diagnostics diagnostics;
+    const std::uint32_t first = diagnostics.sources().add("t.0.et", good);
+    const std::uint32_t second = diagnostics.sources().add("t.1.et", before + rest);
+    read_chakra({first, second}, {}, {}, diagnostics);
+    const auto errors = diagnostics.sorted();
+    ASSERT_EQ(errors.size(), 1u) << says;
+    EXPECT_EQ(errors[0].place.source, second);
+    EXPECT_EQ(errors[0].place.line, 0u);
+    EXPECT_EQ(errors[0].message.find("at byte " + std::to_string(before.size()) + ": "), 0u) << errors[0].message;
+    EXPECT_NE(errors[0].message.find(says), std::string::npos) << errors[0].message;
   }
 }
 

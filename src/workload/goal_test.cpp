@@ -148,6 +148,55 @@ TEST(Goal, EveryCutOfABinaryScheduleIsRefused) {
     EXPECT_FALSE(read(whole.substr(0, length)).errors.empty()) << length;
 }
 
+// Each error of a binary schedule names the byte where the wrong number stands.
+TEST(Goal, ErrorsOfABinaryScheduleNameTheByte) {
+  const std::string whole = binary();
+  // Where parts begin: behind the table of ranks the operations of rank 0, behind 2 numbers and one of its roots.
+  constexpr std::size_t kRanks = 14, kFirst = kRanks + 2 * 16, kNodes = kFirst + 12, kNode = 39;
+  constexpr std::size_t kSend = kNodes + kNode, kAppendix = kNodes + 3 * kNode;
+  struct Case {
+    const char* says;
+    std::size_t at;  // changed there,
+    std::uint64_t value;
+    std::size_t bytes;
+    std::size_t named;  // and said of there
+  };
+  for (const Case& each : {
+           Case{"schedule of 0 ranks", 8, 0, 4, 8},
+           Case{"schedule of 1,048,577 ranks", 8, 1'048'577, 4, 8},
+           Case{"table of ranks is cut off", 8, 100'000, 4, kRanks},
+           Case{"rank 0 is not in the file", kRanks, 1'000'000, 8, kRanks},
+           Case{"rank 1 is not in the file", kRanks + 24, 1'000'000, 8, kRanks + 16},
+           Case{"rank 0 has 99 operations", kFirst, 99, 4, kFirst},
+           Case{"4 is no kind of operation", kSend + 4, 4, 1, kSend + 4},
+           Case{"0 is no kind of operation", kSend + 4, 0, 1, kSend + 4},
+           Case{"2 is no rank of this schedule", kSend + 5, 2, 4, kSend + 5},
+           Case{"from anybody", kSend + 5, 0xFFFFFFFFu, 4, kSend + 5},
+           Case{"under any tag", kSend + 17, 0xFFFFFFFFu, 4, kSend + 5},
+           Case{"more than 1 TiB", kSend + 9, (std::uint64_t{1} << 40) + 1, 8, kSend + 9},
+           Case{"more than a day", kNodes + 9, 86'400'000'000'001, 8, kNodes + 9},
+           Case{"2 operations that wait", kSend + 31, 2, 4, kSend + 31},
+           Case{"3 is no operation of this rank", kAppendix + 4, 3, 4, kAppendix + 4},
+           Case{"operation 2 of rank 0 says that it needs 2 others, and 1 say", kNodes + 2 * kNode, 2, 4,
+                kNodes + 2 * kNode},
+       }) {
+    std::string changed = whole;
+    for (std::size_t i = 0; i < each.bytes; ++i) changed[each.at + i] = static_cast<char>(each.value >> (8 * i));
+    const Read made = read(changed);
+    ASSERT_EQ(made.errors.size(), 1u) << each.says;
+    const std::string& said = made.errors[0].message;
+    EXPECT_NE(said.find(each.says), std::string::npos) << each.says << ": " << said;
+    EXPECT_EQ(said.find("at byte " + std::to_string(each.named) + ":"), 0u) << each.says << ": " << said;
+  }
+  // As much as is allowed is.
+  for (const auto& [at, value] :
+       {std::pair<std::size_t, std::uint64_t>{kSend + 9, std::uint64_t{1} << 40}, {kNodes + 9, 86'400'000'000'000}}) {
+    std::string changed = whole;
+    for (std::size_t i = 0; i < 8; ++i) changed[at + i] = static_cast<char>(value >> (8 * i));
+    EXPECT_TRUE(read(changed).errors.empty()) << at;
+  }
+}
+
 TEST(Goal, NoByteOfABinaryScheduleLeadsOutOfIt) {
   const std::string whole = binary();
   for (std::size_t at = 8; at < whole.size(); ++at)

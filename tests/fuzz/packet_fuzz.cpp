@@ -39,8 +39,8 @@ SrdConfig config() {
   SrdConfig srd;
   srd.payload = 100;
   srd.drops = true;
-  srd.base_rtt = 100'000'000;
-  srd.packet_time = 1'000'000;
+  srd.base_rtt = weft::microseconds(100);
+  srd.packet_time = weft::microseconds(1);
   srd.receive_messages = 16;
   return srd;
 }

@@ -164,6 +164,11 @@ class WhyFiles : public testing::Test {
 // Questions in words are answered with what can be, and columns say which program a table is of.
 TEST_F(WhyFiles, WordsAreAnsweredAndColumnsAreBelieved) {
   EXPECT_NE(weft({"why", "storage is slow"}).out.find("--stream"), std::string::npos);
+  EXPECT_NE(weft({"why", "my all reduce is slow"}).out.find("--measured"), std::string::npos);
+  std::ofstream("hang.txt") << "[rank3]:[E ProcessGroupNCCL.cpp:563] [Rank 3] Watchdog caught collective operation "
+                               "timeout: WorkNCCL(SeqNum=1204, OpType=ALLREDUCE, Timeout(ms)=600000)\n";
+  EXPECT_NE(weft(words("why acp.weft.yaml --log hang.txt")).out.find("a collective never ended (hang.txt:1)"),
+            std::string::npos);
   EXPECT_NE(weft({"why", "one rank is slow"}).out.find("--slow-rank"), std::string::npos);
   EXPECT_NE(weft({"why", "training is slow"}).out.find("weft plan"), std::string::npos);
   EXPECT_EQ(weft({"why", "what is this"}).code, 2);
@@ -202,9 +207,56 @@ TEST_F(WhyFiles, FiguresOfOtherProgramsAreTried) {
   EXPECT_EQ(cause("uneven-ranks")["findings"][0]["text"], "NCCL_IB_DISABLE is 0 on a, 1 on b");
   std::ofstream("log.txt") << "NCCL_IB_HCA=mlx5_0\nx:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/RoCE\n";
   EXPECT_LT(cause("nic-unused")["evidence"].get<double>(), 1) << "who chose it knows it";
-  EXPECT_NE(
-      weft(words("why acp.weft.yaml --nodes 2 --busbw 1GiB=20GB/s --log log.txt")).out.find("NCCL_IB_HCA names 1"),
-      std::string::npos);
+  const std::string chosen = weft(words("why acp.weft.yaml --nodes 2 --busbw 1GiB=20GB/s --log log.txt")).out;
+  EXPECT_NE(chosen.find("NCCL_IB_HCA names 1"), std::string::npos) << chosen;
+  EXPECT_NE(chosen.find("without NCCL_IB_HCA the model gives"), std::string::npos) << chosen;
+  const auto record = nlohmann::json::parse(
+      weft(words("why acp.weft.yaml --nodes 2 --busbw 1GiB=20GB/s --log log.txt --json")).out, nullptr, false);
+  EXPECT_GT(record.value("all_nics_busbw_GBps", 0.0), 1.5 * record.value("expected_busbw_GBps", 1e9));
+}
+
+// A log of one rank says how many there are, and no file how many servers.
+TEST_F(WhyFiles, ServersAreCountedByTheirRanks) {
+  fs::remove("acp.weft.yaml");
+  std::ofstream("log.txt") << "a:1:2 [0] NCCL INFO comm 0x1 rank 0 nranks 64 cudaDev 0 busId 18000 - Init START\n"
+                              "a:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB; OOB eth0:1.2.3.4<0>\n";
+  const Outcome outcome = weft(words("why --log log.txt --busbw 1GiB=20GB/s --collective all_reduce"));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("64 GPUs, 8 on each of 8 servers"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("nothing says how many servers"), std::string::npos) << outcome.out;
+}
+
+// Where no file says how many servers there were, NICs are of two at least, and what was tried is not what was
+// measured.
+TEST_F(WhyFiles, WhoTellsOfNicsAsksAboutServers) {
+  fs::remove("acp.weft.yaml");
+  std::ofstream("log.txt") << "NCCL_IB_HCA=mlx5_0,mlx5_1\n"
+                              "[0] NCCL INFO NET/IB : No device found. [0] NCCL INFO Using network Socket\n";
+  const std::string sockets = weft(words("why --log log.txt")).out;
+  EXPECT_NE(sockets.find("16 GPUs, 8 on each of 2 servers"), std::string::npos) << sockets;
+  EXPECT_NE(sockets.find("nothing says how many servers"), std::string::npos) << sockets;
+  EXPECT_NE(sockets.find("most likely  TCP sockets where RDMA should be"), std::string::npos) << sockets;
+  std::ofstream("acp.weft.yaml")
+      << "version: 1\nservers: {kind: acp-h100-2nic, count: 4}\nfabric: {kind: single-chassis}\n";
+  std::ofstream("log.txt") << "It fails with a network error. Adding NCCL_NET_GDR_LEVEL=0 worked.\n";
+  const std::string redirected = weft(words("why acp.weft.yaml --log log.txt --nodes 2")).out;
+  EXPECT_NE(redirected.find("NCCL_NET_GDR_LEVEL=0 helps (log.txt:1)"), std::string::npos) << redirected;
+  EXPECT_NE(redirected.find("most likely  ACS or IOMMU"), std::string::npos) << redirected;
+}
+
+// No NVIDIA GPU stands in for AMD's, whose library prints the same tables and logs.
+TEST_F(WhyFiles, OfRcclAreNamedAsSuch) {
+  std::ofstream("amd.txt") << "# Rank  0 Group  0 Pid 33 on a device  0 [0000:0c:00] AMD Instinct MI300X\n"
+                              "1073741824 268435456 float sum -1 6120.0 175.45 307.03 0 6117.2 175.53 307.18 0\n";
+  EXPECT_NE(weft(words("why acp.weft.yaml --measured amd.txt --gpus 8")).out.find("with RCCL: what NCCL would choose"),
+            std::string::npos);
+  fs::remove("acp.weft.yaml");
+  refused("why --measured amd.txt", "amd.txt:1:");
+  std::ofstream("tests.txt") << "# rccl-tests: Version develop:ae3e635\n"
+                                "1073741824 268435456 float sum -1 6120.0 175.45 307.03 0 6117.2 175.53 307.18 0\n";
+  refused("why --measured tests.txt --gpus 8", "with RCCL");
+  std::ofstream("rccl.log") << "a:1:2 [0] NCCL INFO RCCL version : 2.22.3-develop:3a4b\n";
+  refused("why --log rccl.log --busbw 1GiB=300GB/s --gpus 8 --collective all_reduce", "rccl.log:1:");
 }
 
 TEST_F(WhyFiles, AreRefusedAtTheirPlace) {
@@ -434,6 +486,45 @@ TEST_F(WhyFiles, APlanKnowsTheBusiestLink) {
   ASSERT_EQ(plan.code, 0) << plan.err;
   EXPECT_NE(plan.out.find("the busiest link of the fabric"), std::string::npos) << plan.out;
   EXPECT_EQ(plan.out.find("believe the bound"), std::string::npos) << plan.out;
+}
+
+// What a level does not know of a time is said wherever the time is: connections of an all-to-all come and go, and what
+// DCQCN costs them on hashed paths no share tells.
+TEST_F(WhyFiles, WhatIsNotKnownIsSaidByEveryVerb) {
+  std::ofstream("hashed.weft.yaml") << "version: 1\nservers: {kind: hgx-h200, count: 8}\n"
+                                       "fabric: {kind: tor-clos, servers_per_leaf: 4, oversubscription: 2}\n"
+                                       "transport: {kind: rocev2, balance: ecmp}\nswitching: {flow_control: pfc}\n";
+  const std::string what = "what DCQCN loses where hashed flows collide";
+  for (const std::string verb : {"sim", "plan", "why"}) {
+    const std::string job = verb + " hashed.weft.yaml --collective all_to_all --sizes 64MiB";
+    const Outcome said = weft(words(job));
+    EXPECT_EQ(said.code, 0) << said.err;
+    EXPECT_NE(said.out.find(what), std::string::npos) << verb << ": " << said.out;
+    EXPECT_EQ(nlohmann::json::parse(weft(words(job + " --json")).out)["not_known"], what) << verb;
+    EXPECT_EQ(weft(words(job + " --set transport.balance=spray --set transport.kind=srd --set "
+                               "switching.flow_control=none"))
+                  .out.find("not known"),
+              std::string::npos)
+        << verb;
+  }
+}
+
+// A plan says of a ring what `sim` does, with what DCQCN costs it.
+TEST_F(WhyFiles, APlanHasWhatCollisionsCost) {
+  std::ofstream("hashed.weft.yaml")
+      << "version: 1\nservers: {kind: hgx-h200, count: 4}\nfabric: {kind: fat-tree, k: 16}\n"
+         "transport: {kind: rocev2, balance: ecmp}\nswitching: {flow_control: pfc}\n";
+  const std::string job = " hashed.weft.yaml --collective reduce_scatter --sizes 32MiB --json";
+  const auto plan = nlohmann::json::parse(weft(words("plan" + job)).out);
+  EXPECT_EQ(plan["simulated_ps"], nlohmann::json::parse(weft(words("sim" + job)).out)["time_ps"]);
+}
+
+TEST_F(WhyFiles, AForcedAlgorithmIsRefusedWithItsReason) {
+  for (const std::string verb : {"why", "plan"}) {
+    const Outcome said = weft(words(verb + " acp.weft.yaml --gpus 32 --sizes 64MiB --algorithms CollNet"));
+    EXPECT_EQ(said.code, 2) << verb;
+    EXPECT_NE(said.err.find("the switches of this network do not reduce"), std::string::npos) << verb << said.err;
+  }
 }
 
 TEST_F(WhyFiles, APlanIsBelowTheSimulation) {

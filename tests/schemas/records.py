@@ -59,6 +59,7 @@ why --profile {profile} --json
 why {trained} --profile {profile} --json
 sim {trained} --json
 plan {trained} --training --best 2 --json
+plan {trained} --training --over run.0.training.gpus=8,16 --json
 run client {server} --messages 20 --json
 run client {server} --pattern requests --messages 20 --json
 run client {server} --with tcp --messages 20 --json

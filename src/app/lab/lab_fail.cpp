@@ -26,7 +26,8 @@ int lab_fail(const LabFaultOptions& options, Console& console) {
   const auto fault = lab::parse_fault(lab->plan, options.words);
   if (!fault) return refuse_lab(options.lab, fault.error(), kYourInput, console);
   std::vector<lab::Fault> faults = lab->state.faults();
-  std::erase_if(faults, [&](const lab::Fault& other) { return same_place(other, fault->what, fault->name); });
+  std::erase_if(faults,
+                [&](const lab::Fault& other) { return other.what == fault->what && other.name == fault->name; });
   faults.push_back(*fault);
   if (const int code = change(*lab, faults, options.lab, console); code != kFine) return code;
   console.err << fmt::format("{}, {} of the lab's {} links\n", fault->text(), fault->links.size(),

@@ -7,6 +7,7 @@
 
 #include "app/console.hpp"
 #include "app/input_options.hpp"
+#include "base/names.hpp"
 
 namespace weft::app {
 
@@ -35,11 +36,18 @@ struct LabExecOptions {
 // Becomes the command; returns only when it cannot.
 int lab_exec(const LabExecOptions& options, Console& console);
 
+enum class LabSender { srd, tcp, mptcp, iperf3, mpi };  // the first three are weft run's
+constexpr auto names_of(LabSender) {
+  using enum LabSender;
+  return std::to_array<EnumName<LabSender>>(
+      {{srd, "srd"}, {tcp, "tcp"}, {mptcp, "mptcp"}, {iperf3, "iperf3"}, {mpi, "mpi"}});
+}
+
 struct LabTrafficOptions {
   LabOptions lab;
   std::string from;
   std::string to;
-  std::string with = "tcp";  // srd, tcp, mptcp (weft run), iperf3, mpi (Open MPI)
+  LabSender with = LabSender::tcp;
   std::uint32_t rail = 0;
   std::uint32_t seconds = 5;
   std::uint32_t streams = 1;
@@ -63,9 +71,15 @@ struct LabCaptureOptions {
 };
 int lab_capture(const LabCaptureOptions& options, Console& console);
 
+enum class PodChange { add, del, check };
+constexpr auto names_of(PodChange) {
+  using enum PodChange;
+  return std::to_array<EnumName<PodChange>>({{add, "add"}, {del, "del"}, {check, "check"}});
+}
+
 struct LabPodOptions {
   LabOptions lab;
-  std::string what;  // add, del, check
+  PodChange what = PodChange::check;
   std::string name;
   std::string tenant;
   std::string server;  // empty: one that the tenant may use

@@ -34,7 +34,7 @@ void show(const lab::Pod& pod, const LabPodOptions& options, Console& console) {
 }  // namespace
 
 int lab_pod(const LabPodOptions& options, Console& console) {
-  const bool changes = options.what != "check";
+  const bool changes = options.what != PodChange::check;
   auto lab = open_lab(options.lab, changes ? lab::State::Access::changing : lab::State::Access::looking, console);
   if (!lab) return kYourInput;
   const auto refuse = [&](const std::string& text, int code) { return refuse_lab(options.lab, text, code, console); };
@@ -43,7 +43,7 @@ int lab_pod(const LabPodOptions& options, Console& console) {
   const auto pod =
       std::find_if(pods.begin(), pods.end(), [&](const lab::Pod& each) { return each.name == options.name; });
 
-  if (options.what == "add") {
+  if (options.what == PodChange::add) {
     const std::string cni = cni_program();
     if (const std::string why = lab::why_no_pods(cni); !why.empty()) return refuse(why, kThisMachine);
     const auto server =
@@ -70,7 +70,7 @@ int lab_pod(const LabPodOptions& options, Console& console) {
         fmt::format("there is no pod '{}'{}", options.name, guess ? fmt::format("; did you mean '{}'?", *guess) : ""),
         kYourInput);
   }
-  if (options.what == "check") {
+  if (options.what == PodChange::check) {
     const std::string wrong = lab::check_pod(lab->plan, lab->state, *pod);
     if (!wrong.empty())
       return refuse(fmt::format("pod {} is not as it was added: {}", pod->name, wrong), kExpectationFailed);

@@ -128,7 +128,7 @@ Result<Carried, std::string> by_iperf(const Ends& ends, const LabTrafficOptions&
 
 Result<Carried, std::string> by_weft_run(const Ends& ends, const LabTrafficOptions& options) {
   std::optional<Subflows> subflows;
-  if (options.with == "mptcp") {
+  if (options.with == LabSender::mptcp) {
     subflows.emplace(ends);
     if (!subflows->failed().empty())
       return Failure<std::string>("this kernel has no MPTCP, or refuses it: " + subflows->failed());
@@ -136,15 +136,15 @@ Result<Carried, std::string> by_weft_run(const Ends& ends, const LabTrafficOptio
   // By its path: behind timeout(1) the name would be that of timeout.
   const std::string weft = std::filesystem::read_symlink("/proc/self/exe").string();
   const ServerProcess server({weft, "run", "server", ends.to}, ends);
-  const host::Finished said =
-      client({weft, "run", "client", ends.to, "--with", options.with, "--duration", fmt::format("{}s", options.seconds),
-              "--endpoints", fmt::format("{}", options.streams), "--metrics", ends.metrics, "--json", "-q"},
-             ends, options.seconds, "\"failure\":\"");
+  const host::Finished said = client({weft, "run", "client", ends.to, "--with", std::string(enum_name(options.with)),
+                                      "--duration", fmt::format("{}s", options.seconds), "--endpoints",
+                                      fmt::format("{}", options.streams), "--metrics", ends.metrics, "--json", "-q"},
+                                     ends, options.seconds, "\"failure\":\"");
   const json result = json::parse(said.text, nullptr, false);
   if (result.is_discarded() || !result.contains("goodput_bps")) return Failure<std::string>("weft run: " + said.text);
   if (!result["failure"].is_null()) return Failure<std::string>("weft run: " + result.value("failure", ""));
   Carried carried{result.value("goodput_bps", 0.0), std::nullopt};
-  if (options.with == "srd") carried.retransmitted = result.value("retransmitted", std::int64_t{0});
+  if (options.with == LabSender::srd) carried.retransmitted = result.value("retransmitted", std::int64_t{0});
   return carried;
 }
 
@@ -156,7 +156,7 @@ void show(const Carried& carried, const LabTrafficOptions& options, Console& con
         {"from", options.from},
         {"to", options.to},
         {"rail", options.rail},
-        {"with", options.with},
+        {"with", enum_name(options.with)},
         {"streams", options.streams},
         {"seconds", options.seconds},
         {"bps", static_cast<std::int64_t>(carried.bits_per_second)},
@@ -167,7 +167,7 @@ void show(const Carried& carried, const LabTrafficOptions& options, Console& con
   }
   console.out << fmt::format(
       "{} to {}, rail {}, {} x {} for {} s: {}{}\n", options.from, options.to, options.rail, options.streams,
-      options.with, options.seconds, brief(Bandwidth(static_cast<std::int64_t>(carried.bits_per_second))),
+      enum_name(options.with), options.seconds, brief(Bandwidth(static_cast<std::int64_t>(carried.bits_per_second))),
       carried.retransmitted ? fmt::format(", {} packets sent again", *carried.retransmitted) : "");
 }
 
@@ -218,14 +218,14 @@ int lab_traffic(const LabTrafficOptions& options, Console& console) {
     return refuse(fmt::format("there is no interface of {} on rail {}", ends.to.empty() ? options.to : options.from,
                               options.rail),
                   kYourInput);
-  if ((options.with == "mpi") == options.program.empty())
+  if ((options.with == LabSender::mpi) == options.program.empty())
     return refuse("--with mpi runs a program that is given behind --, and the others bring their own", kYourInput);
-  if (options.with == "mpi") return refuse(become_mpi(*lab, options, console), kThisMachine);
+  if (options.with == LabSender::mpi) return refuse(become_mpi(*lab, options, console), kThisMachine);
   ends.from_netns = lab->plan.netns(options.from);
   ends.to_netns = lab->plan.netns(options.to);
   ends.log = (lab->state.folder() / (options.to + ".traffic.out")).string();
   ends.metrics = lab::run_page(lab->state, options.from, options.to).string();
-  const auto carried = options.with == "iperf3" ? by_iperf(ends, options) : by_weft_run(ends, options);
+  const auto carried = options.with == LabSender::iperf3 ? by_iperf(ends, options) : by_weft_run(ends, options);
   if (!carried) return refuse(carried.error(), kExpectationFailed);
   show(*carried, options, console);
   return kFine;

@@ -72,9 +72,9 @@ bool read(const RunVerbOptions& options, AllReduceOptions& out, Console& console
     }
     out.ranks.push_back(*address);
   }
-  auto size = static_cast<std::int64_t>(out.size);
-  if (!read_quantity<Bytes>("--size", options.size, size, console) || !read_job_key(options, out.key, console))
-    return false;
+  Bytes wanted(static_cast<std::int64_t>(out.size));
+  if (!read_quantity("--size", options.size, wanted, console) || !read_job_key(options, out.key, console)) return false;
+  const std::int64_t size = wanted.count();
   if (size < 4 || static_cast<std::uint64_t>(size) > traffic::kLongestAllReduce || size % 4 != 0) {
     console.err << fmt::format("--size {}: whole numbers of 4 bytes, at most {} of them in all\n", options.size,
                                brief(Bytes(static_cast<std::int64_t>(traffic::kLongestAllReduce))));
@@ -92,7 +92,7 @@ bool read(const RunVerbOptions& options, AllReduceOptions& out, Console& console
 void print_record(const AllReduceOptions& options, AllReduceResult& result, Console& console) {
   const auto time = [&](double share) {
     return result.times.empty() ? nlohmann::ordered_json()
-                                : nlohmann::ordered_json(traffic::percentile(result.times, share));
+                                : nlohmann::ordered_json(traffic::percentile(result.times, share).count());
   };
   const nlohmann::ordered_json record = {
       {"record", "run_all_reduce"},
@@ -115,7 +115,7 @@ void print_record(const AllReduceOptions& options, AllReduceResult& result, Cons
 }
 
 void print(const AllReduceOptions& options, AllReduceResult& result, Console& console) {
-  const auto text = [&](double share) { return brief(Duration(traffic::percentile(result.times, share))); };
+  const auto text = [&](double share) { return brief(traffic::percentile(result.times, share)); };
   console.out << fmt::format(
       "all-reduce of {} among {}: busbw {:.3f} GB/s, {} of {}\n", exact(Bytes(static_cast<std::int64_t>(options.size))),
       counted(static_cast<std::int64_t>(options.ranks.size()), "rank"), result.bus_bandwidth(options),

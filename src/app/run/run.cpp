@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <thread>
 
 #include "app/commands.hpp"
 #include "app/ctrl_c.hpp"
@@ -23,31 +25,74 @@ using traffic::Instant;
 
 std::string rate_text(double rate) { return brief(Bandwidth(static_cast<std::int64_t>(rate))); }
 
+// What takes messages at one address, and at the same port by TCP, to hold SRD against.
+class Listener {
+ public:
+  explicit Listener(traffic::Pool& pool) : pool_(pool), server_(pool) {}
+
+  bool open(const net::NodeConfig& config, std::string& problem) {
+    auto node = net::Node::open(config, server_, server_);
+    if (!node) return problem = node.error(), false;
+    node_ = std::move(*node);
+    // Who only wants SRD does without.
+    auto tcp = traffic::TcpServer::open(node_->address(), pool_);
+    if (tcp)
+      tcp_ = std::move(*tcp);
+    else
+      problem = tcp.error();
+    return true;
+  }
+  const Address& address() const { return node_->address(); }
+  void serve() {
+    while (!CtrlC::pressed()) {
+      node_->progress();
+      node_->wait(net::Node::now() + 200 * net::kMillisecond);
+    }
+  }
+
+ private:
+  traffic::Pool& pool_;
+  traffic::Server server_;
+  std::unique_ptr<net::Node> node_;
+  std::unique_ptr<traffic::TcpServer> tcp_;
+};
+
 int serve(const RunVerbOptions& options, Console& console) {
+  const bool anywhere = options.hosts.empty() && options.nics.empty();
   const auto local = Address::parse(options.hosts.empty() ? "0.0.0.0" : options.hosts[0], kRunPort);
   if (!local) return wrong_run(local.error(), console);
-  traffic::Pool pool(traffic::kLongestMessage);
-  traffic::Server server(pool);
   net::NodeConfig config;
   config.local = *local;
+  std::vector<Address> nics;
+  if (!read_nics(options, local->port(), nics, console)) return kYourInput;
+  if (!nics.empty() && !options.hosts.empty())
+    return wrong_run("--nics says where to listen, and so does " + options.hosts[0], console);
+  if (!nics.empty()) {
+    config.local = nics[0];
+    config.more.assign(nics.begin() + 1, nics.end());
+  }
   config.paths = options.paths;
   config.datagram = options.datagram;
   if (!read_job_key(options, config.key, console)) return kYourInput;
-  auto node = net::Node::open(config, server, server);
-  if (!node) {
-    console.err << node.error() << "\n";
+  traffic::Pool pool(traffic::kLongestMessage);
+  Listener first(pool);
+  std::string problem;
+  if (!first.open(config, problem)) {
+    console.err << problem << "\n";
     return kThisMachine;
   }
-  // The same port by TCP, to hold SRD against; who only wants SRD does without.
-  const auto tcp = traffic::TcpServer::open((*node)->address(), pool);
-  if (!tcp) console.err << fmt::format("{}: no runs --with tcp\n", tcp.error());
-  console.err << fmt::format("listening at {}; on another machine: weft run client {}\n", (*node)->address().text(),
-                             "THIS-HOST");
+  if (!problem.empty()) console.err << fmt::format("{}: no runs --with tcp\n", problem);
+  // The name of a host may stand for addresses of either family. A machine without IPv6 does without.
+  Listener second(pool);
+  config.local = Address::any(AF_INET6, kRunPort);
+  const bool both = anywhere && second.open(config, problem);
+  console.err << fmt::format("listening at {}{}; on another machine: weft run client {}\n", first.address().text(),
+                             both ? " and " + second.address().text() : "", "THIS-HOST");
   const CtrlC ctrl_c;
-  while (!CtrlC::pressed()) {
-    (*node)->progress();
-    (*node)->wait(net::Node::now() + 200 * net::kMillisecond);
-  }
+  std::thread beside;
+  if (both) beside = std::thread([&] { second.serve(); });
+  first.serve();
+  if (both) beside.join();
   return kFine;
 }
 
@@ -60,13 +105,15 @@ void write_metrics(const std::string& file, const std::string& text, bool& compl
 }
 
 int sweep(const RunVerbOptions& options, Console& console) {
+  if (!options.nics.empty())
+    return wrong_run("--sweep-paths tries the paths of one NIC, and --nics names them", console);
   traffic::SweepOptions sweep;
   const auto server = Address::parse(options.hosts[0], kRunPort);
   if (!server) return wrong_run(server.error(), console);
   sweep.server = *server;
   sweep.paths = options.paths;
   sweep.datagram = options.datagram;
-  if (!read_quantity<Duration>("--duration", options.duration, sweep.duration, console) ||
+  if (!read_quantity("--duration", options.duration, sweep.duration, console) ||
       !read_job_key(options, sweep.key, console))
     return kYourInput;
   const CtrlC ctrl_c;
@@ -94,26 +141,27 @@ int send(const RunVerbOptions& options, Console& console) {
                      : options.with == "mptcp" ? traffic::Transport::mptcp
                                                : traffic::Transport::srd;
   client.pattern = options.pattern == "requests" ? traffic::Pattern::requests : traffic::Pattern::stream;
-  std::int64_t size = options.pattern == "requests" ? 64 : 64 << 10;
-  std::int64_t window = 8 << 20;
-  std::int64_t rate = 0;
-  std::int64_t duration = client.duration;
-  if (!read_quantity<Bytes>("--size", options.size, size, console) ||
-      !read_quantity<Bytes>("--window", options.window, window, console) ||
-      !read_quantity<Bandwidth>("--rate", options.rate, rate, console) ||
-      !read_quantity<Duration>("--duration", options.duration, duration, console) ||
+  Bytes size(options.pattern == "requests" ? 64 : 64 << 10);
+  Bytes window(8 << 20);
+  Bandwidth rate;
+  if (!read_quantity("--size", options.size, size, console) ||
+      !read_quantity("--window", options.window, window, console) ||
+      !read_quantity("--rate", options.rate, rate, console) ||
+      !read_quantity("--duration", options.duration, client.duration, console) ||
       !read_job_key(options, client.key, console))
     return kYourInput;
+  if (!read_nics(options, 0, client.nics, console)) return kYourInput;
+  if (!client.nics.empty() && client.transport != traffic::Transport::srd)
+    return wrong_run("--nics is SRD's: TCP goes by one address", console);
   if (client.key && client.transport != traffic::Transport::srd)
     return wrong_run("--key is SRD's: TCP has none", console);
-  if (static_cast<std::uint64_t>(size) > traffic::kLongestMessage)
+  if (static_cast<std::uint64_t>(size.count()) > traffic::kLongestMessage)
     return wrong_run(fmt::format("--size {}: a message has at most {}", options.size,
                                  brief(Bytes(static_cast<std::int64_t>(traffic::kLongestMessage)))),
                      console);
-  client.size = static_cast<std::uint64_t>(size);
-  client.window = static_cast<std::uint64_t>(window);
-  client.rate = static_cast<std::uint64_t>(rate);
-  client.duration = duration;
+  client.size = static_cast<std::uint64_t>(size.count());
+  client.window = static_cast<std::uint64_t>(window.count());
+  client.rate = static_cast<std::uint64_t>(rate.count());
   client.messages = options.messages;
   client.endpoints = options.endpoints;
   client.paths = options.paths;
@@ -124,14 +172,14 @@ int send(const RunVerbOptions& options, Console& console) {
   bool complained = false;
   ClientResult result = traffic::run_client(client, [&](const traffic::Progress& progress) {
     if (!options.json && !console.quiet)
-      console.err << fmt::format("{:>4} s  {:9} {}\n", progress.now / net::kSecond,
+      console.err << fmt::format("{:>4} s  {:9} {}\n", progress.now.count() / net::kSecond,
                                  rate_text(static_cast<double>(progress.bytes - before) * 8),
                                  ill_paths(progress.paths));
     before = progress.bytes;
     write_metrics(options.metrics, run_metrics(client, progress), complained, console);
     return !CtrlC::pressed();
   });
-  write_metrics(options.metrics, run_metrics(client, {0, result.acknowledged, result.paths}), complained, console);
+  write_metrics(options.metrics, run_metrics(client, {{}, result.acknowledged, result.paths}), complained, console);
   if (options.json) {
     print_run_record(client, result, console);
   } else if (result.failure.empty() || result.acknowledged > 0) {
@@ -145,7 +193,10 @@ int send(const RunVerbOptions& options, Console& console) {
 }  // namespace
 
 int run(const RunVerbOptions& options, Console& console) {
-  if (options.role == "all-reduce") return run_all_reduce(options, console);
+  if (options.role == "all-reduce") {
+    if (!options.nics.empty()) return wrong_run("--nics is of weft run server and client", console);
+    return run_all_reduce(options, console);
+  }
   for (const std::string& each : options.given)
     if (each == "--rank" || each == "--times") return wrong_run(each + " is of weft run all-reduce", console);
   if (options.hosts.size() > 1)

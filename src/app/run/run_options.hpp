@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "app/commands.hpp"
 #include "base/units.hpp"
+#include "net/address.hpp"
 #include "net/seal.hpp"
 
 namespace weft::app {
@@ -22,7 +24,7 @@ inline int wrong_run(const std::string& what, Console& console) {
 
 // Leaves `out` as it is where there is no text.
 template <class Quantity>
-bool read_quantity(const std::string& name, const std::string& text, std::int64_t& out, Console& console) {
+bool read_quantity(const std::string& name, const std::string& text, Quantity& out, Console& console) {
   if (text.empty()) return true;
   const auto& family = unit_family<Quantity>();
   const auto value = parse_quantity(text, family);
@@ -30,7 +32,7 @@ bool read_quantity(const std::string& name, const std::string& text, std::int64_
     console.err << fmt::format("{} '{}' is no {}: for example {}\n", name, text, family.name, family.example);
     return false;
   }
-  out = *value;
+  out = Quantity(*value);
   return true;
 }
 
@@ -42,6 +44,20 @@ inline bool read_job_key(const RunVerbOptions& options, std::optional<net::Key>&
     return false;
   }
   key = *read;
+  return true;
+}
+
+// The first is where packets are taken, the others are used beside it.
+inline bool read_nics(const RunVerbOptions& options, std::uint16_t port, std::vector<net::Address>& nics,
+                      Console& console) {
+  for (const std::string& text : options.nics) {
+    const auto address = net::Address::parse(text, port);
+    if (!address) {
+      console.err << fmt::format("--nics: {}\n", address.error());
+      return false;
+    }
+    nics.push_back(*address);
+  }
   return true;
 }
 

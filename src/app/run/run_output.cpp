@@ -98,7 +98,7 @@ void print_table(const std::vector<PathRow>& paths, Console& console) {
                              "longest", "state");
   for (const PathRow& row : paths) {
     const net::PathHealth& path = row.health;
-    const auto trip = [](Instant time) { return time == 0 ? std::string("-") : time_text(time); };
+    const auto trip = [](Duration time) { return time == Duration(0) ? std::string("-") : brief(time); };
     std::string state = net::name_of(path.state);
     if (path.state != PathState::healthy) state += " since " + time_text(path.since);
     console.out << fmt::format("{:>5}  {:>5.2f} %  {:>5.2f} %  {:>9}  {:>9}  {:>9}  {}\n", row.port,
@@ -153,7 +153,9 @@ nlohmann::ordered_json suspects_json(const std::vector<PathRow>& paths) {
 
 nlohmann::ordered_json path_json(const PathRow& row) {
   const net::PathHealth& path = row.health;
-  const auto known = [](Instant time) { return time == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(time); };
+  const auto known = [](Duration time) {
+    return time == Duration(0) ? nlohmann::ordered_json() : nlohmann::ordered_json(time.count());
+  };
   return {
       {"port", row.port},
       {"packets", path.packets},
@@ -179,28 +181,28 @@ nlohmann::ordered_json swept_json(const traffic::SweptPath& path, const char* di
           {"port", path.port == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(path.port)},
           {"probes", path.probes},
           {"lost", path.lost},
-          {"rtt_ps", path.median},
-          {"longest_rtt_ps", path.longest},
+          {"rtt_ps", path.median.count()},
+          {"longest_rtt_ps", path.longest.count()},
           {"verdict", traffic::name_of(path.verdict)}};
 }
 
 void print_direction(const std::vector<traffic::SweptPath>& paths, const char* direction, Console& console) {
   std::uint64_t probes = 0;
-  std::vector<Instant> trips;
+  std::vector<Duration> trips;
   for (const traffic::SweptPath& path : paths) {
     probes += path.probes;
     trips.push_back(path.median);
   }
   console.out << fmt::format("{}: {} with {}, median round trip {}\n", direction,
                              count_text(paths.size(), "source port"), count_text(probes, "probe"),
-                             time_text(traffic::percentile(trips, 0.5)));
+                             brief(traffic::percentile(trips, 0.5)));
   using traffic::Verdict;
   for (const Verdict verdict : {Verdict::dead, Verdict::loses, Verdict::lags}) {
     std::vector<std::uint16_t> ports;
     std::size_t unknown = 0;
     std::uint64_t lost = 0;
     std::uint64_t sent = 0;
-    Instant longest = 0;
+    Duration longest;
     for (const traffic::SweptPath& path : paths) {
       if (path.verdict != verdict) continue;
       if (path.port != 0) ports.push_back(path.port);
@@ -212,7 +214,7 @@ void print_direction(const std::vector<traffic::SweptPath>& paths, const char* d
     if (ports.empty() && unknown == 0) continue;
     const std::string how = verdict == Verdict::dead    ? "dead"
                             : verdict == Verdict::loses ? fmt::format("lose {:.1f} %", percent(lost, sent))
-                                                        : fmt::format("lag, {} and less", time_text(longest));
+                                                        : fmt::format("lag, {} and less", brief(longest));
     std::string which = ports_text(ports);
     if (unknown > 0) which += fmt::format("{}{} whose number nobody could tell", ports.empty() ? "" : " and ", unknown);
     console.out << fmt::format("  {} {}: {}\n", ports.size() + unknown, how, which);
@@ -232,16 +234,15 @@ std::string ill_paths(const std::vector<PathRow>& paths) {
 void print_run(const ClientOptions& options, ClientResult& result, bool per_path, Console& console) {
   const traffic::Measured& received = result.received;
   if (options.pattern == traffic::Pattern::requests) {
-    console.out << fmt::format("{} of {}: median {}, p99 {}, p99.9 {}, longest {}\n",
-                               count_text(result.round_trips.size(), "request"), size_text(options.size),
-                               time_text(traffic::percentile(result.round_trips, 0.5)),
-                               time_text(traffic::percentile(result.round_trips, 0.99)),
-                               time_text(traffic::percentile(result.round_trips, 0.999)),
-                               time_text(traffic::percentile(result.round_trips, 1)));
+    console.out << fmt::format(
+        "{} of {}: median {}, p99 {}, p99.9 {}, longest {}\n", count_text(result.round_trips.size(), "request"),
+        size_text(options.size), brief(traffic::percentile(result.round_trips, 0.5)),
+        brief(traffic::percentile(result.round_trips, 0.99)), brief(traffic::percentile(result.round_trips, 0.999)),
+        brief(traffic::percentile(result.round_trips, 1)));
   } else {
     console.out << fmt::format("{} in {}: {}; longest gap {}\n", size_text(received.bytes),
                                count_text(received.messages, "message"), rate_text(received.rate(options.size)),
-                               time_text(received.longest_gap));
+                               brief(received.longest_gap));
   }
   console.out << fmt::format("{}, {} retransmitted ({:.2f} %); {} wrong, {} twice\n",
                              count_text(result.srd.data_sent, "packet"), result.srd.data_resent,
@@ -269,15 +270,15 @@ void print_run_record(const ClientOptions& options, ClientResult& result, Consol
                 {"bytes", result.received.bytes},
                 {"wrong", result.received.wrong},
                 {"repeated", result.received.repeated},
-                {"longest_gap_ps", result.received.longest_gap},
-                {"gap_at_ps", result.received.gap_at},
-                {"interval_ps", traffic::kInterval},
+                {"longest_gap_ps", result.received.longest_gap.count()},
+                {"gap_at_ps", result.received.gap_at.count()},
+                {"interval_ps", traffic::kInterval.count()},
                 {"intervals_bytes", result.received.intervals},
                 {"round_trips", result.round_trips.size()},
-                {"p50_ps", traffic::percentile(result.round_trips, 0.5)},
-                {"p99_ps", traffic::percentile(result.round_trips, 0.99)},
-                {"p999_ps", traffic::percentile(result.round_trips, 0.999)},
-                {"longest_ps", traffic::percentile(result.round_trips, 1)},
+                {"p50_ps", traffic::percentile(result.round_trips, 0.5).count()},
+                {"p99_ps", traffic::percentile(result.round_trips, 0.99).count()},
+                {"p999_ps", traffic::percentile(result.round_trips, 0.999).count()},
+                {"longest_ps", traffic::percentile(result.round_trips, 1).count()},
                 {"packets", result.srd.data_sent},
                 {"retransmitted", result.srd.data_resent},
                 {"timeouts", result.srd.timeouts},
@@ -321,7 +322,7 @@ std::string run_metrics(const ClientOptions& options, const traffic::Progress& p
   family("weft_run_path_lost_packets", "gauge", "Packets that were lost; one that came late is taken back.",
          [](const net::PathHealth& path) { return path.lost; });
   family("weft_run_path_rtt_seconds", "gauge", "Mean of the last round trips; 0: none yet.",
-         [](const net::PathHealth& path) { return static_cast<double>(path.smooth_rtt) * 1e-12; });
+         [](const net::PathHealth& path) { return static_cast<double>(path.smooth_rtt.count()) * 1e-12; });
   family("weft_run_path_state", "gauge", "0 healthy, 1 slow, 2 losing, 3 dead.",
          [](const net::PathHealth& path) { return static_cast<int>(path.state); });
   return out;

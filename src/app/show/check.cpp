@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "experiment/headroom.hpp"
 #include "experiment/run_traffic.hpp"
+#include "experiment/training_warnings.hpp"
 #include "experiment/warnings.hpp"
 #include "fabric/summary.hpp"
 #include "report/table.hpp"
@@ -321,6 +322,9 @@ int check(const InputOptions& input, Console& console) {
   if (report(session.diagnostics(), input, console)) return kYourInput;
   const Summary summary = fabric::summarise(session.fabric());
   experiment::add_warnings(session.design(), summary);
+  for (const experiment::Training& work : experiment::training_of(session.cluster()))
+    for (spec::Diagnostic& each : experiment::training_warnings(session.design(), work))
+      session.diagnostics().add(each.error, each.place, std::move(each.message), std::move(each.help));
   if (input.json) {
     console.out << to_json(session, summary).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n"
                 << spec::render_json(session.diagnostics());

@@ -35,12 +35,12 @@ int complain(const ShowOptions& options, Console& console, std::string message, 
 int list(const Listing& listing, const ShowOptions& options, Console& console, const std::string& note = "") {
   const bool to_screen = options.output.empty();
   return write_output(options.output, console, [&](std::ostream& out) {
-    const bool table = options.as == "table";
+    const bool table = options.as == ShownAs::table;
     const std::size_t limit = options.limit.value_or(table ? kRowsShown : 0);
     const std::uint64_t more =
         table ? write_table(listing, limit, to_screen ? console.width : 0, to_screen && console.colour_out, out)
-        : options.as == "csv" ? write_csv(listing, limit, out)
-                              : write_json(listing, limit, out);
+        : options.as == ShownAs::csv ? write_csv(listing, limit, out)
+                                     : write_json(listing, limit, out);
     std::ostream& remarks = table ? out : console.err;  // records are for programs
     if (more > 0)
       remarks << fmt::format("... and {} more; --limit 0 shows all\n", grouped(static_cast<std::int64_t>(more)));
@@ -128,13 +128,13 @@ const model::Group* find_group(const model::Cluster& cluster, const std::string&
 }
 
 int picture(const ShowOptions& options, const Session& session, const model::Group* group, Console& console) {
-  const bool whole = options.what == "fabric" || options.what == "links";
+  const bool whole = options.what == Shown::fabric || options.what == Shown::links;
   const draw::Picture picture = whole ? draw::fabric_picture(session.fabric())
                                       : draw::server_picture(group != nullptr ? *group : session.cluster().groups[0]);
   return write_output(options.output, console, [&](std::ostream& out) {
-    out << (options.as == "svg"   ? draw::to_svg(picture)
-            : options.as == "dot" ? draw::to_dot(picture)
-                                  : draw::to_json(picture));
+    out << (options.as == ShownAs::svg   ? draw::to_svg(picture)
+            : options.as == ShownAs::dot ? draw::to_dot(picture)
+                                         : draw::to_json(picture));
   });
 }
 
@@ -143,7 +143,7 @@ int materials(const ShowOptions& options, const Fabric& fabric, Console& console
   const report::Facts facts = materials_note(fabric);
   const std::string note = facts.text(options.output.empty() ? console.width : 0, console.colour_out);
   const int code = list(list_materials(fabric), options, console, note.empty() ? note : "\n" + note);
-  if (code == kFine && options.as == "csv" && !console.quiet) console.err << facts.text(0, console.colour_err);
+  if (code == kFine && options.as == ShownAs::csv && !console.quiet) console.err << facts.text(0, console.colour_err);
   return code;
 }
 
@@ -156,25 +156,26 @@ int topology(const ShowOptions& options, const model::Group& group, Console& con
 
 // What can be seen to be wrong without the cluster; kFine when nothing is.
 int check_words(const ShowOptions& options, Console& console) {
-  const std::string& what = options.what;
-  const std::size_t wanted = what == "paths" ? 2 : what == "server" ? 1 : 0;
-  if (what == "paths" && options.names.size() < wanted)
+  const Shown what = options.what;
+  const std::string_view name = enum_name(what);
+  const std::size_t wanted = what == Shown::paths ? 2 : what == Shown::server ? 1 : 0;
+  if (what == Shown::paths && options.names.size() < wanted)
     return complain(options, console, "paths needs two GPUs", "for example: weft show paths s0/gpu0 s1/gpu3");
   if (options.names.size() > wanted)
     return complain(options, console,
-                    fmt::format("show {} does not know what to do with '{}'", what, options.names[wanted]),
+                    fmt::format("show {} does not know what to do with '{}'", name, options.names[wanted]),
                     "if it is the cluster file, there is no such file");
-  const bool draws = options.as == "svg" || options.as == "dot";
-  if (draws && (what == "paths" || what == "bom"))
-    return complain(options, console, fmt::format("{} cannot be shown as {}", what, options.as),
+  const bool draws = options.as == ShownAs::svg || options.as == ShownAs::dot;
+  if (draws && (what == Shown::paths || what == Shown::bom))
+    return complain(options, console, fmt::format("{} cannot be shown as {}", name, enum_name(options.as)),
                     "a table, csv or json; --as svg draws fabric, links, server, servers, gpus and nics");
-  if (what == "fabric" && options.as == "csv")
+  if (what == Shown::fabric && options.as == ShownAs::csv)
     return complain(options, console, "fabric cannot be shown as csv", "weft show links --as csv lists its cables");
-  if (what != "server" && options.as == "nccl-xml")
-    return complain(options, console, fmt::format("{} cannot be shown as nccl-xml", what),
+  if (what != Shown::server && options.as == ShownAs::nccl_xml)
+    return complain(options, console, fmt::format("{} cannot be shown as nccl-xml", name),
                     "a NCCL topology file describes one server: weft show server --as nccl-xml");
-  if (what != "paths" && !options.fail.empty())
-    return complain(options, console, fmt::format("--fail {} changes nothing in show {}", options.fail[0], what),
+  if (what != Shown::paths && !options.fail.empty())
+    return complain(options, console, fmt::format("--fail {} changes nothing in show {}", options.fail[0], name),
                     "only paths are routed around failures");
   return kFine;
 }
@@ -187,8 +188,7 @@ int show(const ShowOptions& options, Console& console) {
   if (!session.ok()) return kYourInput;
   for (const std::string& why : file_conflicts({{"", session.file()}}, {{"-o", options.output}}))
     return complain(options, console, why, "give -o another name, such as out.svg or out.json");
-  const std::string& what = options.what;
-  if (what == "paths") return paths(options, session, console);
+  if (options.what == Shown::paths) return paths(options, session, console);
   const model::Group* group = nullptr;
   if (!options.names.empty()) {
     group = find_group(session.cluster(), options.names[0]);
@@ -198,16 +198,27 @@ int show(const ShowOptions& options, Console& console) {
       return complain(options, console, fmt::format("no group of servers is called '{}'", options.names[0]),
                       fmt::format("one of {}", either(names)));
   }
-  if (options.as == "nccl-xml")
+  if (options.as == ShownAs::nccl_xml)
     return topology(options, group != nullptr ? *group : session.cluster().groups[0], console);
-  const bool drawn =
-      options.as == "svg" || options.as == "dot" || (options.as == "json" && (what == "fabric" || what == "server"));
-  if (drawn) return picture(options, session, group, console);
+  const bool one_thing = options.what == Shown::fabric || options.what == Shown::server;
+  if (options.as == ShownAs::svg || options.as == ShownAs::dot || (options.as == ShownAs::json && one_thing))
+    return picture(options, session, group, console);
   const Fabric& fabric = session.fabric();
-  if (what == "servers" || what == "server") return list(list_servers(fabric, group), options, console);
-  if (what == "gpus") return list(list_gpus(fabric), options, console);
-  if (what == "nics") return list(list_nics(fabric), options, console);
-  if (what == "bom") return materials(options, fabric, console);
+  switch (options.what) {
+    case Shown::servers:
+    case Shown::server:
+      return list(list_servers(fabric, group), options, console);
+    case Shown::gpus:
+      return list(list_gpus(fabric), options, console);
+    case Shown::nics:
+      return list(list_nics(fabric), options, console);
+    case Shown::bom:
+      return materials(options, fabric, console);
+    case Shown::links:
+    case Shown::fabric:
+    case Shown::paths:  // whose list has gone above
+      break;
+  }
   return list(list_links(fabric), options, console);
 }
 

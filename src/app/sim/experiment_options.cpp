@@ -243,7 +243,7 @@ std::vector<Fidelity> parse_fidelities(const std::string& text) {
   std::vector<Fidelity> made;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t comma = std::min(text.find(',', at), text.size());
-    const auto fidelity = experiment::fidelity_named(text.substr(at, comma - at));
+    const auto fidelity = parse_enum<experiment::Fidelity>(text.substr(at, comma - at));
     if (!fidelity || std::find(made.begin(), made.end(), *fidelity) != made.end()) return {};
     made.push_back(*fidelity);
     at = comma + 1;

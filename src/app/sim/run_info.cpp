@@ -17,7 +17,7 @@ report::RunInfo run_info(const Session& session, const InputOptions& input, cons
     for (const experiment::TrafficStream& stream : traffic->named())
       fingerprint.add(std::string(stream.run.transport ? enum_name(*stream.run.transport) : "") + " " +
                       stream.run.service.value_or(""));
-  fingerprint.add(experiment::name(experiment.fidelity));
+  fingerprint.add(name(experiment.fidelity));
   for (const std::string& fault : options.faults) fingerprint.add(fault);
   report::RunInfo info;
   info.cluster = session.cluster().name;

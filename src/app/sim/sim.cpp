@@ -16,6 +16,7 @@
 #include "app/sim/sim_output.hpp"
 #include "app/sim/sim_training.hpp"
 #include "base/text.hpp"
+#include "experiment/network.hpp"
 #include "report/fidelity.hpp"
 
 namespace weft::app {
@@ -69,6 +70,15 @@ void print_difference(const InputOptions& input, std::uint64_t seed, const std::
   if (!input.json && first) console.out << "\n" << report::difference_text(ran, console.width, console.colour_out);
 }
 
+// A fault that comes too late says nothing of what it would have done.
+void print_late_faults(const std::vector<model::FaultSpec>& faults, const RunResult& result, Console& console) {
+  if (console.quiet || !result.stopped_by.empty()) return;
+  for (const model::FaultSpec& fault : faults)
+    if (fault.at >= result.end && fault.at > Duration(0))
+      console.err << fmt::format("fault of {} at {}: all was over after {}, before it began\n", fault.part,
+                                 brief(fault.at), brief(result.end));
+}
+
 void print_speed(const RunResult& result, double seconds, Console& console) {
   if (console.width > 0 && !console.quiet && result.counters.packet_hops > 0)  // somebody is watching
     console.err << fmt::format("{:.2f} s, {:.1f} M packet-hops/s\n", seconds,
@@ -110,10 +120,12 @@ class SeedRun {
         print_result(options_.output, options_.input, info, result, session_, console_);
       if (traffic.graph) print_graph(*traffic.graph, outcome, options_.input.json, console_);
     }
+    if (first && first_seed_)
+      print_late_faults(experiment::all_faults(session_.design(), experiment_), result, console_);
     if (first_seed_)
       print_speed(result, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), console_);
     const int code = exit_code(result, traffic, console_);
-    ran_.push_back({std::string(name(fidelity)), result.end, report::summarise(result).completion});
+    ran_.push_back({fidelity, result.end, report::summarise(result).completion});
     // Files are of the first fidelity, of which all is told.
     return std::max(code, first ? write_files(options_.output, info, outcome, session_, console_) : kFine);
   }

@@ -211,7 +211,7 @@ class CollectiveTables {
       console_.out << report::links_text(each.result, *options_.output.links, console_.width, console_.colour_out);
       const CollectiveRow& last = each.rows[0].back();
       console_.out << fmt::format(
-          "of {}, level {}{}\n", brief(Bytes(static_cast<std::int64_t>(last.bytes))), last.executor,
+          "of {}, level {}{}\n", brief(Bytes(static_cast<std::int64_t>(last.bytes))), name(last.fidelity),
           last.skipped_rounds > 0 ? "; rounds that only repeat were not simulated, nor counted" : "");
       return;
     }

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "app/output.hpp"
+#include "base/names.hpp"
 #include "base/text.hpp"
 #include "report/openmetrics.hpp"
 #include "report/pcapng.hpp"
@@ -19,28 +20,29 @@ using spec::Error;
 
 constexpr std::size_t kLinksShown = 10;
 
-const std::vector<std::string> kCsvKinds = {"flows", "links", "samples"};
+enum class CsvKind { flows, links, samples };
+constexpr auto names_of(CsvKind) {
+  using enum CsvKind;
+  return std::to_array<EnumName<CsvKind>>({{flows, "flows"}, {links, "links"}, {samples, "samples"}});
+}
 
 struct CsvFile {
-  std::string kind;
+  CsvKind kind;
   std::string path;
 };
 
-bool is_csv_kind(const std::string& word) {
-  return std::find(kCsvKinds.begin(), kCsvKinds.end(), word) != kCsvKinds.end();
-}
-
-// A directory gets all kinds; samples only when there are any.
+// A directory gets all kinds; samples only when there are any. What names no kind is none; check_csv complains of it.
 std::vector<CsvFile> csv_files(const std::vector<std::string>& csv, bool sampled) {
   std::vector<CsvFile> files;
   for (const std::string& item : csv) {
     if (const std::size_t equals = item.find('='); equals != std::string::npos) {
-      files.push_back({item.substr(0, equals), item.substr(equals + 1)});
+      if (const auto kind = parse_enum<CsvKind>(item.substr(0, equals)))
+        files.push_back({*kind, item.substr(equals + 1)});
       continue;
     }
-    for (const std::string& kind : kCsvKinds)
-      if (kind != "samples" || sampled)
-        files.push_back({kind, (std::filesystem::path(item) / (kind + ".csv")).string()});
+    for (const auto& [kind, name] : names_of(CsvKind{}))
+      if (kind != CsvKind::samples || sampled)
+        files.push_back({kind, (std::filesystem::path(item) / fmt::format("{}.csv", name)).string()});
   }
   return files;
 }
@@ -48,13 +50,14 @@ std::vector<CsvFile> csv_files(const std::vector<std::string>& csv, bool sampled
 void check_csv(const std::string& item, spec::Diagnostics& diagnostics) {
   const std::size_t equals = item.find('=');
   const std::string kind = item.substr(0, equals);
-  if (equals == std::string::npos || (is_csv_kind(kind) && equals + 1 < item.size())) return;
-  if (is_csv_kind(kind)) {
+  const bool known = parse_enum<CsvKind>(kind).has_value();
+  if (equals == std::string::npos || (known && equals + 1 < item.size())) return;
+  if (known) {
     diagnostics.add(Error::wrong_type, {}, fmt::format("--csv {} names no file", item),
                     fmt::format("for example --csv {}=out.csv", kind));
     return;
   }
-  const auto guess = did_you_mean(kind, kCsvKinds);
+  const auto guess = did_you_mean(kind, enum_names<CsvKind>());
   diagnostics.add(
       Error::unknown_key, {}, fmt::format("--csv has no '{}'", kind),
       guess ? fmt::format("did you mean {}=FILE?", *guess) : "a directory, or flows=FILE, links=FILE, samples=FILE");
@@ -64,11 +67,16 @@ auto rank_names(const Session& session) {
   return [&fabric = session.fabric()](std::uint32_t rank) { return fabric.name(fabric.gpu(rank)); };
 }
 
-int write_csv(const CsvFile& file, const report::RunInfo& info, const RunResult& result, Console& console) {
+int write_csv_file(const CsvFile& file, const report::RunInfo& info, const RunResult& result, Console& console) {
   return write_output(file.path, console, [&](std::ostream& out) {
-    if (file.kind == "flows") report::write_flows_csv(result, out);
-    if (file.kind == "links") report::write_links_csv(result, out);
-    if (file.kind == "samples") report::write_samples_csv(info, result, out);
+    switch (file.kind) {
+      case CsvKind::flows:
+        return report::write_flows_csv(result, out);
+      case CsvKind::links:
+        return report::write_links_csv(result, out);
+      case CsvKind::samples:
+        return report::write_samples_csv(info, result, out);
+    }
   });
 }
 
@@ -96,7 +104,7 @@ void check_outputs(const SimOutputOptions& options, const InputOptions& input, c
   const std::vector<CsvFile> tables = csv_files(options.csv, !run.sample.empty());
   std::vector<NamedFile> outputs = {
       {"--trace", options.trace}, {"--pcap", options.pcap}, {"--metrics", options.metrics}};
-  for (const CsvFile& file : tables) outputs.push_back({"--csv " + file.kind + " in", file.path});
+  for (const CsvFile& file : tables) outputs.push_back({fmt::format("--csv {} in", enum_name(file.kind)), file.path});
   for (const std::string& why : file_conflicts({{"", session.file()}, traffic}, outputs))
     diagnostics.add(Error::contradiction, {}, why, "another name");
   if (seeds > 1 && (!tables.empty() || !options.trace.empty() || !options.pcap.empty() || !options.metrics.empty()))
@@ -111,7 +119,7 @@ void check_outputs(const SimOutputOptions& options, const InputOptions& input, c
     diagnostics.add(Error::contradiction, {}, "--slowest is a table for people", "--json --flows has every flow");
   const bool wants_samples =
       options.samples || !options.metrics.empty() ||
-      std::any_of(tables.begin(), tables.end(), [](const CsvFile& file) { return file.kind == "samples"; });
+      std::any_of(tables.begin(), tables.end(), [](const CsvFile& file) { return file.kind == CsvKind::samples; });
   if (wants_samples && run.sample.empty())
     diagnostics.add(Error::contradiction, {}, "samples are wanted, but nothing is sampled", "add --sample 1us");
   if (options.pcap.empty() != run.capture.empty())
@@ -150,7 +158,7 @@ int write_files(const SimOutputOptions& options, const report::RunInfo& info, co
   }
   int code = kFine;
   for (const CsvFile& file : csv_files(options.csv, info.sample_interval > Duration(0)))
-    code = std::max(code, write_csv(file, info, run.result, console));
+    code = std::max(code, write_csv_file(file, info, run.result, console));
   if (!options.metrics.empty()) {
     const auto write = [&](std::ostream& out) { report::write_openmetrics(info, run.result, out); };
     code = std::max(code, write_output(options.metrics, console, write));

@@ -71,10 +71,17 @@ class TrainingReport {
                     billions(training::total(run_.model)),
                     run_.model.experts ? fmt::format(" ({} for a token)", billions(training::active(run_.model))) : "",
                     grouped(layout.gpus), session_.cluster().name, gpu().kind, name(fidelity_)));
+    if (run_.jobs > 1)
+      facts.add("jobs", fmt::format("{} of these at the same time, by {}: their collectives meet on the network",
+                                    run_.jobs, enum_name(run_.jobs_by)));
     facts.add("layout", layout_text());
     facts.add("step", fmt::format("{}: {} tokens/s, {:.0f} TFLOP/s per GPU, {:.1f} % of peak (MFU)", brief(step_.time),
                                   grouped(static_cast<std::int64_t>(step_.tokens_per_second)),
                                   step_.flops_per_gpu / 1e12, mfu()));
+    if (result_.by_messages)
+      facts.add("levels",
+                fmt::format("{} at message level: the step is {:+.1f} % longer here", brief(*result_.by_messages),
+                            100 * seconds_of(step_.time) / seconds_of(*result_.by_messages) - 100));
     facts.add("network", network_text());
     facts.add("memory", memory_text());
     facts.add("cost", cost_text());
@@ -139,6 +146,7 @@ class TrainingReport {
                {"buffers", step_.memory.buffers.count()}}},
              {"joules_per_token", result_.joules_per_token},
              {"kernels", result_.basis}};
+    if (result_.by_messages) out["message_step_ps"] = result_.by_messages->count();
     if (result_.dollars_per_million) out["dollars_per_million_tokens"] = *result_.dollars_per_million;
     if (!result_.not_known.empty()) out["not_known"] = result_.not_known;
     return out;

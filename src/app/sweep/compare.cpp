@@ -148,7 +148,7 @@ void load_work(const CompareOptions& options, const RunOptions& run, const exper
     for (Experiment& each : candidate.experiments) each.wanted.links = options.links.has_value();
     if (design.diagnostics().has_errors()) return;
     const auto same = [](const Experiment& a, const Experiment& b) {
-      return experiment::fingerprint(*a.workload) == experiment::fingerprint(*b.workload);
+      return experiment::same_work(*a.workload, *b.workload);
     };
     const std::vector<Experiment>& first = candidates[0].experiments;
     if (std::equal(first.begin(), first.end(), candidate.experiments.begin(), candidate.experiments.end(), same))

@@ -74,7 +74,7 @@ ComparedRun of_training(const std::vector<Outcome>& outcomes) {
   const experiment::TrainingResult& last = *outcomes.back().training;
   run.training = schedule::TrainingRow{.model = last.model,
                                        .gpus = last.layout.gpus,
-                                       .executor = last.executor,
+                                       .fidelity = last.fidelity,
                                        .tokens_per_second = last.step.tokens_per_second,
                                        .teraflops = last.step.flops_per_gpu / 1e12,
                                        .mfu_percent = 100 * last.step.flops_per_gpu / last.peak_flops,
@@ -119,7 +119,7 @@ ComparedRun compared_run(std::uint64_t seed, const std::vector<Outcome>& outcome
 
 schedule::RunResult busiest_links(const schedule::RunResult& run, std::size_t most) {
   schedule::RunResult made;
-  made.executor = run.executor;
+  made.fidelity = run.fidelity;
   made.end = run.end;
   made.links = run.links;
   if (most > 0 && made.links.size() > most) made.links.resize(most);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "app/sim/collective_options.hpp"
+#include "collective/tuner.hpp"
 #include "experiment/run_collectives.hpp"
 #include "fabric/summary.hpp"
 
@@ -28,6 +29,16 @@ why::Variant OneJob::variant(const CollectiveOptions& options) const {
           .protocol = protocol,
           .channels = options.channels,
           .pxn = options.pxn};
+}
+
+std::string OneJob::why_not(const collective::Team& team) const {
+  if (!algorithm) return "that protocol cannot do it on these GPUs, or it is too large";
+  const auto bytes = static_cast<std::uint64_t>(sizes.back().count());
+  const collective::Protocol with =
+      protocol.value_or(collective::protocol_for(team, job.operation, *algorithm, bytes, *job.stack));
+  const std::string why = collective::why_not(team, job.operation, *algorithm, with);
+  return fmt::format("{} with {}: {}", collective::name(job.operation), collective::name(*algorithm),
+                     why.empty() ? "not with that protocol, or too large" : why);
 }
 
 Bandwidth bisection_of(const Session& session, const why::Job& job) {

@@ -2,6 +2,7 @@
 // The one collective that `weft why CLUSTER` and `weft plan` are about.
 
 #include <optional>
+#include <string>
 
 #include "app/session.hpp"
 #include "app/sim/sim_options.hpp"
@@ -23,6 +24,8 @@ struct OneJob {
   std::optional<collective::Protocol> protocol;
 
   why::Variant variant(const CollectiveOptions& options) const;
+  // Why it cannot be timed with what was forced.
+  std::string why_not(const collective::Team& team) const;
 };
 
 // Between halves of the job's servers, where it has all of the cluster's; else not known.

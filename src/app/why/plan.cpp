@@ -13,6 +13,7 @@
 #include "app/why/plan_training.hpp"
 #include "base/text.hpp"
 #include "collective/tuner.hpp"
+#include "experiment/unknowns.hpp"
 #include "experiment/warnings.hpp"
 #include "report/table.hpp"
 #include "why/bounds.hpp"
@@ -25,6 +26,7 @@ struct Row {
   collective::Choice choice;
   why::Bounds bounds;
   std::int64_t simulated = 0;  // ps; 0: not asked for
+  std::string not_known = {};  // of that, in words
 };
 
 std::string limit_of(const Row& row) {
@@ -61,6 +63,15 @@ void print(const std::vector<Row>& rows, const OneJob& one, const Session& sessi
                std::string(collective::name(row.choice.algorithm)), limit_of(row)});
   }
   console.out << table.text(console.width, console.colour_out, true);
+  std::vector<std::string> unknown;
+  for (const Row& row : rows)
+    if (!row.not_known.empty() && std::find(unknown.begin(), unknown.end(), row.not_known) == unknown.end())
+      unknown.push_back(row.not_known);
+  if (!unknown.empty()) {
+    report::Facts said;
+    for (const std::string& each : unknown) said.add("not known", each);
+    console.out << "\n" << said.text(console.width, console.colour_out);
+  }
   const auto beaten = [](const Row& row) { return row.simulated > 0 && row.simulated < row.bounds.total().count(); };
   if (!std::any_of(rows.begin(), rows.end(), beaten)) return;
   report::Facts note;
@@ -88,6 +99,7 @@ void print_records(const std::vector<Row>& rows, const OneJob& one, const Sessio
       out["resources"].push_back(
           {{"resource", why::name(each.resource)}, {"text", each.text}, {"time_ps", each.time.count()}});
     out["simulated_ps"] = row.simulated > 0 ? nlohmann::ordered_json(row.simulated) : nlohmann::ordered_json(nullptr);
+    if (!row.not_known.empty()) out["not_known"] = row.not_known;
     console.out << out.dump() << "\n";
   }
 }
@@ -97,8 +109,12 @@ void print_records(const std::vector<Row>& rows, const OneJob& one, const Sessio
 int plan(const PlanCommandOptions& options, Console& console) {
   const JobOptions wanted{options.collective, options.gpus, options.sizes,
                           static_cast<std::uint32_t>(options.input.nodes)};
+  if (options.training && !options.over.empty()) return plan_training_over(options, console);
   Session session(options.input, console);
   if (!session.ok()) return kYourInput;
+  if (!options.over.empty())
+    session.diagnostics().add(spec::Error::contradiction, {}, "--over is of layouts for training",
+                              "--training, or weft sweep --over");
   const bool only_training = options.collective.operation.empty() &&
                              experiment::collectives_of(session.cluster()).empty() &&
                              !experiment::training_of(session.cluster()).empty();
@@ -120,6 +136,10 @@ int plan(const PlanCommandOptions& options, Console& console) {
   if (report(diagnostics, options.input, console)) return kYourInput;
   std::vector<Row> rows;
   const why::Variant variant = one->variant(options.collective);
+  experiment::Experiment messages;
+  messages.fidelity = experiment::Fidelity::message;
+  experiment::Unknowns unknowns(session.design(), messages);
+  if (auto* shares = machine.network({})) unknowns.take(*shares);
   const CtrlC ctrl_c;
   SweepProgress progress(one->sizes.size(), console, "sizes");
   for (const Bytes size : one->sizes) {
@@ -128,8 +148,7 @@ int plan(const PlanCommandOptions& options, Console& console) {
     const auto choice =
         why::choose(*team, one->job, variant, static_cast<std::uint64_t>(size.count()), *one->job.stack);
     if (!choice) {
-      diagnostics.add(spec::Error::contradiction, {}, "that algorithm and protocol cannot do it on these GPUs",
-                      "--algorithms auto");
+      diagnostics.add(spec::Error::contradiction, {}, one->why_not(*team), "--algorithms auto");
       break;
     }
     collective::PlanOptions plan{.operation = one->job.operation,
@@ -140,8 +159,13 @@ int plan(const PlanCommandOptions& options, Console& console) {
     plan.network = machine.network({});
     Row row{size, *choice, why::bounds_of(*team, plan, bisection_of(session, one->job))};
     if (!options.bounds_only)
-      if (const auto made = machine.predict(one->job, variant, {plan.bytes}); !made.empty())
-        row.simulated = made[0].time.count();
+      if (const auto made = machine.predict(one->job, variant, {plan.bytes}); !made.empty()) {
+        std::vector<schedule::CollectiveRow> told(1);
+        told[0].time = made[0].time;
+        if (team->nodes() > 1) unknowns.add_to(told, {{team, plan}});
+        row.simulated = told[0].time.count();
+        row.not_known = told[0].not_known;
+      }
     rows.push_back(std::move(row));
   }
   progress.finish();

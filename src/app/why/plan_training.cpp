@@ -36,13 +36,6 @@ std::vector<Duration> by_flows(Session& session, const experiment::TrainingSearc
   return times;
 }
 
-// Of a million tokens, on as many GPUs as the layout has; nothing where no price is known.
-std::optional<double> dollars_of(const TrainingCandidate& each, const fabric::Costs& costs, const Session& session) {
-  if (!costs.price) return {};
-  const double of_cluster = static_cast<double>(each.layout.gpus) / static_cast<double>(session.cluster().gpus);
-  return static_cast<double>(costs.price->count()) / 3600 * of_cluster / each.step.tokens_per_second;
-}
-
 std::string confirmation(const experiment::TrainingSearch& found, const std::vector<Duration>& confirmed) {
   if (confirmed.empty()) return "not asked for: --confirm 3 times the best three with the network as flows, too";
   double least = 1e9;
@@ -55,11 +48,6 @@ std::string confirmation(const experiment::TrainingSearch& found, const std::vec
   }
   return fmt::format("the first {} take {:+.1f} to {:+.1f} % longer with the network as flows", confirmed.size(), least,
                      most);
-}
-
-double peak_flops(const Session& session, const Training& work) {
-  const model::GpuKind& gpu = *experiment::gpu_of(session.cluster(), work.run);
-  return static_cast<double>(compute::Kernels(gpu).peak(training::precision_of(work.run.precision)).count());
 }
 
 void print_layouts(const experiment::TrainingSearch& found, const std::vector<Duration>& confirmed, double peak,
@@ -88,35 +76,63 @@ void print_layouts(const experiment::TrainingSearch& found, const std::vector<Du
 void print_layout_records(const experiment::TrainingSearch& found, const std::vector<Duration>& confirmed, double peak,
                           const fabric::Costs& costs, const Session& session, Console& console) {
   for (std::size_t i = 0; i < found.best.size(); ++i) {
-    const TrainingCandidate& each = found.best[i];
-    Json out = {{"record", "plan-training"},
-                {"version", 1},
-                {"cluster", session.cluster().name},
-                {"model", each.run.model.kind},
-                {"rank", i + 1},
-                {"gpus", each.layout.gpus},
-                {"tensor", each.layout.tensor},
-                {"pipeline", each.layout.pipeline},
-                {"virtual_stages", each.layout.virtual_stages},
-                {"context", each.layout.context},
-                {"expert", each.layout.expert},
-                {"data", each.layout.data},
-                {"micro_batch", each.run.micro_batch},
-                {"schedule", enum_name(each.run.schedule)},
-                {"sharding", enum_name(each.run.sharding)},
-                {"recompute", enum_name(each.run.recompute)},
-                {"step_ps", each.step.time.count()},
-                {"tokens_per_second", each.step.tokens_per_second},
-                {"mfu_percent", 100 * each.step.flops_per_gpu / peak},
-                {"memory_bytes", each.step.memory.total().count()},
-                {"waits_for", experiment::bound_by(each.step)}};
-    if (const auto dollars = dollars_of(each, costs, session)) out["dollars_per_million_tokens"] = *dollars;
+    Json out = layout_record(found.best[i], i + 1, peak, costs, session);
     if (i < confirmed.size()) out["flow_step_ps"] = confirmed[i].count();
     console.out << out.dump() << "\n";
   }
 }
 
 }  // namespace
+
+std::optional<double> dollars_of(const TrainingCandidate& each, const fabric::Costs& costs, const Session& session) {
+  if (!costs.price) return {};
+  const double of_cluster = static_cast<double>(each.layout.gpus) / static_cast<double>(session.cluster().gpus);
+  return static_cast<double>(costs.price->count()) / 3600 * of_cluster / each.step.tokens_per_second;
+}
+
+double peak_flops(const Session& session, const Training& work) {
+  const model::GpuKind& gpu = *experiment::gpu_of(session.cluster(), work.run);
+  return static_cast<double>(compute::Kernels(gpu).peak(training::precision_of(work.run.precision)).count());
+}
+
+Json layout_record(const TrainingCandidate& each, std::size_t rank, double peak, const fabric::Costs& costs,
+                   const Session& session) {
+  Json out = {{"record", "plan-training"},
+              {"version", 1},
+              {"cluster", session.cluster().name},
+              {"model", each.run.model.kind},
+              {"rank", rank},
+              {"gpus", each.layout.gpus},
+              {"tensor", each.layout.tensor},
+              {"pipeline", each.layout.pipeline},
+              {"virtual_stages", each.layout.virtual_stages},
+              {"context", each.layout.context},
+              {"expert", each.layout.expert},
+              {"data", each.layout.data},
+              {"micro_batch", each.run.micro_batch},
+              {"schedule", enum_name(each.run.schedule)},
+              {"sharding", enum_name(each.run.sharding)},
+              {"recompute", enum_name(each.run.recompute)},
+              {"step_ps", each.step.time.count()},
+              {"tokens_per_second", each.step.tokens_per_second},
+              {"mfu_percent", 100 * each.step.flops_per_gpu / peak},
+              {"memory_bytes", each.step.memory.total().count()},
+              {"waits_for", experiment::bound_by(each.step)}};
+  if (const auto dollars = dollars_of(each, costs, session)) out["dollars_per_million_tokens"] = *dollars;
+  return out;
+}
+
+Training with_free_layout(const Training& work) {
+  Training free = work;
+  free.run.parallel = {};
+  free.run.parallel.sequence = work.run.parallel.sequence;
+  free.run.parallel.order = work.run.parallel.order;
+  free.run.parallel.context_by = work.run.parallel.context_by;
+  free.run.micro_batch = 1;
+  free.run.schedule = model::PipelineSchedule::one_f_one_b;
+  free.run.virtual_stages = 1;
+  return free;
+}
 
 int plan_training(Session& session, const PlanCommandOptions& options, Console& console) {
   const std::vector<Training> jobs = experiment::training_of(session.cluster());
@@ -133,14 +149,7 @@ int plan_training(Session& session, const PlanCommandOptions& options, Console& 
     diagnostics.add(spec::Error::missing_key, {}, "no price is known of these servers", "--set servers.price=$98.32/h");
   if (report(diagnostics, options.input, console)) return kYourInput;
   for (const Training& work : jobs) {
-    // Degrees are what is looked for: those of the file need not fit.
-    Training free = work;
-    free.run.parallel = {};
-    free.run.parallel.sequence = work.run.parallel.sequence;
-    free.run.parallel.order = work.run.parallel.order;
-    free.run.micro_batch = 1;
-    free.run.schedule = model::PipelineSchedule::one_f_one_b;
-    free.run.virtual_stages = 1;
+    const Training free = with_free_layout(work);
     Experiment experiment{.workload = std::make_shared<const experiment::Workload>(free)};
     experiment.fidelity = Fidelity::message;
     experiment::check(session.design(), experiment);
@@ -170,9 +179,10 @@ int plan_training(Session& session, const PlanCommandOptions& options, Console& 
     } else {
       report::Facts facts;
       facts.add("training",
-                fmt::format("{} on {} GPUs of {}, {} sequences of {} tokens in a step", work.run.model.kind,
-                            grouped(experiment::gpus_of(session.cluster(), work.run)), session.cluster().name,
-                            grouped(work.run.global_batch), grouped(work.run.sequence)));
+                fmt::format("{}{} on {} GPUs of {}, {} sequences of {} tokens in a step",
+                            work.run.jobs > 1 ? fmt::format("{} jobs at the same time, each ", work.run.jobs) : "",
+                            work.run.model.kind, grouped(experiment::gpus_of(session.cluster(), work.run)),
+                            session.cluster().name, grouped(work.run.global_batch), grouped(work.run.sequence)));
       facts.add("looked at", fmt::format("{} layouts, at message level; {} more need more memory than a GPU has",
                                          grouped(found.tried), grouped(found.too_large)));
       facts.add("confirmed", confirmation(found, confirmed));

@@ -52,6 +52,7 @@ class Report {
   void details() const;
   bool is_faster() const;
   std::string verdict() const;
+  std::optional<double> with_all_nics() const;
   nlohmann::ordered_json record(const Hypothesis& each, std::size_t rank) const;
 
   const WhyInputs& inputs_;
@@ -165,6 +166,13 @@ std::string Report::verdict() const {
     return "it is not the machine that was taken: most figures are better than that could give; --topo, --smi or a "
            "cluster file describes it";
   const Hypothesis& first = diagnosis_.ranked[0];
+  if (const auto& mentions = inputs_.situation.facts.mentions;
+      diagnosis_.observations.empty() && mentions.contains(measured::Mention::timed_out))
+    return fmt::format(
+        "a collective never ended{}: that is no slow one, and figures do not explain it. Who complains has come; to "
+        "blame is a rank that has not, or another collective there. Compare the last sequence number of every rank "
+        "(TORCH_NCCL_TRACE_BUFFER_SIZE=2000 keeps them); NCCL's warnings of all ranks say whose connection broke first",
+        place(mentions.at(measured::Mention::timed_out).first));
   if (diagnosis_.observations.empty() && first.cause == why::Cause::nothing_wrong)
     return "nothing was measured, and no file speaks for a cause: this is what the machine should give; --measured, "
            "--busbw or --log tells more";
@@ -180,6 +188,16 @@ std::string Report::verdict() const {
   return text;
 }
 
+// What the largest size would get with the NICs that NCCL_IB_HCA leaves out: to choose is no fault, and has its price.
+std::optional<double> Report::with_all_nics() const {
+  if (inputs_.all_nics.empty() || diagnosis_.sizes.empty()) return std::nullopt;
+  const why::Job& job = inputs_.situation.job;
+  const std::uint64_t size = diagnosis_.sizes.back();
+  const auto made = inputs_.machine->predict(job, {.set = inputs_.all_nics}, {size});
+  if (made.empty()) return std::nullopt;
+  return why::bus_bandwidth(job, size, made.back().time);
+}
+
 void Report::text() const {
   report::Facts facts;
   facts.add("machine", inputs_.machine_name);
@@ -190,6 +208,9 @@ void Report::text() const {
     facts.add("hoped for", fmt::format("{} GB/s; the model gives {} at most", rate(*inputs_.situation.hoped),
                                        rate(diagnosis_.reference.best)));
   facts.add("most likely", verdict());
+  if (const auto all = with_all_nics())
+    facts.add("all NICs", fmt::format("without NCCL_IB_HCA the model gives {} GB/s at {}, with it {}", rate(*all),
+                                      size_of(diagnosis_.expected.size() - 1), rate(diagnosis_.expected.back())));
   console_.out << facts.text(console_.width, console_.colour_out);
   rows();
   ranking();
@@ -238,6 +259,7 @@ void Report::json() const {
                                 {"explained", diagnosis_.explained},
                                 {"expected_busbw_GBps", diagnosis_.reference.expected}};
   if (situation.hoped) out["hoped_busbw_GBps"] = *situation.hoped;
+  if (const auto all = with_all_nics()) out["all_nics_busbw_GBps"] = *all;
   out["assumed"] = inputs_.assumed;
   out["rows"] = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < diagnosis_.observations.size(); ++i) {
@@ -290,9 +312,13 @@ constexpr Answer kAnswers[] = {
      "what would help, `weft plan CLUSTER --training` which layout is best; `weft why --measured out.txt --log "
      "nccl.log` "
      "explains collectives that were measured."},
+    {"hang hangs hung stuck timeout watchdog",
+     "weft explains what is slow, not what never ends. Compare the last sequence number of every rank "
+     "(TORCH_NCCL_TRACE_BUFFER_SIZE=2000 keeps them): to blame is who has not come, not who complains. `weft why --log "
+     "nccl.log` names connections that failed."},
     {"inference serving latency token",
      "Serving is bound by small messages: `weft why CLUSTER --size 64KiB` says where their time goes."},
-    {"collective nccl allreduce all_reduce all-reduce busbw bandwidth network",
+    {"collective nccl allreduce all_reduce all-reduce reduce gather allgather alltoall busbw bandwidth network",
      "Bring what there is: `weft why --topo system.xml --measured out.txt --log nccl.log --nodes 4`."},
 };
 

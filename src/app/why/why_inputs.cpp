@@ -181,6 +181,8 @@ class Reading {
     facts.hosts_without_gdr.merge(more.hosts_without_gdr);
     facts.own_devices.merge(more.own_devices);
     facts.hardware.add(more.hardware);
+    facts.trials.insert(facts.trials.end(), more.trials.begin(), more.trials.end());
+    facts.host_runs.insert(facts.host_runs.end(), more.host_runs.begin(), more.host_runs.end());
     facts.networks.insert(facts.networks.end(), more.networks.begin(), more.networks.end());
     facts.interfaces.insert(facts.interfaces.end(), more.interfaces.begin(), more.interfaces.end());
     facts.graphs.insert(facts.graphs.end(), more.graphs.begin(), more.graphs.end());
@@ -192,6 +194,7 @@ class Reading {
     facts.p2p += more.p2p;
     facts.shared_memory += more.shared_memory;
     if (!facts.nccl_version) facts.nccl_version = more.nccl_version;
+    if (!facts.of_rccl) facts.of_rccl = more.of_rccl;
     if (!facts.ranks) facts.ranks = more.ranks;
     if (!facts.nodes) facts.nodes = more.nodes;
     if (!facts.channels.collective) facts.channels = more.channels;
@@ -209,10 +212,22 @@ class Reading {
     if (ranks == 0)
       for (const BenchmarkTable& table : facts.tables)
         ranks = std::max(ranks, table.said_ranks.value_or(table.inferred_ranks()));
-    if (most == 1 && !facts.nodes && server_ && server_->gpus > 0) most = (ranks + server_->gpus - 1) / server_->gpus;
+    const std::int64_t each = server_ && server_->gpus > 0 ? server_->gpus
+                              : is_described()             ? 0
+                                                           : measured::usual_gpus(facts.gpu_name);
+    if (most == 1 && !facts.nodes && each > 0) most = std::max<std::int64_t>(1, (ranks + each - 1) / each);
+    // Who tells of NICs alone asks about servers.
+    if (most == 1 && !facts.nodes && ranks == 0 && !is_described() && asks_for_network(facts)) most = 2;
     // Queue pairs join servers.
     if (most == 1 && !facts.nodes && facts.mentions.contains(measured::Mention::unreachable)) most = 2;
     return std::clamp<std::int64_t>(most, 1, 100'000);
+  }
+
+  static bool asks_for_network(const measured::Facts& facts) {
+    const auto& set = facts.environment;
+    const auto first = set.lower_bound("NCCL_IB_");
+    const bool ib = first != set.end() && first->first.starts_with("NCCL_IB_");
+    return (facts.no_ib_device || ib || set.contains("FI_PROVIDER")) && facts.p2p == 0 && facts.shared_memory == 0;
   }
 
   // What the files name in passing, as a cluster file.
@@ -226,9 +241,16 @@ class Reading {
     for (const measured::LogInterface& each : facts.interfaces) parts.nics += each.plugin == "IB";
     for (const measured::NetUse& use : facts.networks) parts.efa |= use.transport == measured::NetTransport::ofi;
     parts.nvls = facts.channels.nvls.value_or(0) > 0;
+    for (const BenchmarkTable& table : facts.tables)
+      for (const measured::BenchmarkRow& row : table.rows) parts.busbw = std::max(parts.busbw, row.best().bus);
+    for (const auto& port : facts.hardware.ports)
+      parts.port = std::max(parts.port, gigabits_per_second(1) * port.megabits / 1'000);
     parts.server = server_;
     measured::NamedCluster made = measured::cluster_of(parts, *out_.catalog, out_.model);
-    out_.assumed = std::move(made.assumed);
+    out_.assumed.insert(out_.assumed.end(), made.assumed.begin(), made.assumed.end());
+    if (options_.input.nodes == 0 && !facts.nodes && parts.nodes > 1 && !server_)
+      out_.assumed.push_back(fmt::format("nothing says how many servers these were: {}, of up to {} GPUs", parts.nodes,
+                                         measured::usual_gpus(facts.gpu_name)));
     return out_.model.sources().add("the machine as the files name it", made.text);
   }
 
@@ -237,6 +259,12 @@ class Reading {
     cluster_source_ = machine_source_;
     out_.machine_name = "not described: what the files name in passing";
     if (!is_described()) {
+      if (const auto& place = out_.situation.facts.of_rccl) {
+        out_.diagnostics.add(Error::not_for_nccl, *place, "the job ran on AMD GPUs, with RCCL",
+                             "MI300X, MI355X and their xGMI links are not modelled, and no NVIDIA GPU stands in for "
+                             "them; a cluster file can describe the machine, and is then taken as NCCL would");
+        return false;
+      }
       cluster_source_ = named_machine();
     } else if (is_topology()) {
       auto loaded = measured::load_topology_cluster(machine_source_, nodes(), {set}, *out_.catalog, out_.model,
@@ -247,6 +275,8 @@ class Reading {
         out_.assumed.push_back(each.help.empty() ? each.message : each.message + ": " + each.help);
     }
     out_.situation.fabric_known = is_described() && !is_topology();
+    if (out_.situation.facts.of_rccl)
+      out_.assumed.push_back("the job ran with RCCL: what NCCL would choose stands in for what it chose");
     if (is_described()) out_.machine_name = out_.diagnostics.sources().name(machine_source_);
     return make_machine(set);
   }
@@ -265,15 +295,22 @@ class Reading {
     const model::Group& group = out_.machine->cluster()->groups[0];
     const std::int64_t nics = out_.situation.nics_allowed();
     if (nics <= 0 || nics >= group.spec.nics || !out_.situation.several_nodes()) return;
-    const std::vector<std::uint32_t> kept(group.diagram.nic_switch.begin(), group.diagram.nic_switch.begin() + nics);
+    const std::vector<std::int64_t> named = out_.situation.nic_numbers(group.spec.nics);
+    std::vector<std::uint32_t> kept(group.diagram.nic_switch.begin(), group.diagram.nic_switch.begin() + nics);
+    for (std::size_t i = 0; i < named.size(); ++i)
+      kept[i] = group.diagram.nic_switch[static_cast<std::size_t>(named[i])];
     const std::string at = out_.machine->servers();
     chosen_ = {fmt::format("{}.nics={}", at, nics), fmt::format("{}.nic_switch=[{}]", at, fmt::join(kept, ", "))};
     std::vector<std::string> set = options_.input.set;
     set.insert(set.end(), chosen_.begin(), chosen_.end());
     const std::int64_t all = group.spec.nics;
+    std::vector<std::string> all_nics = {
+        fmt::format("{}.nics={}", at, all),
+        fmt::format("{}.nic_switch=[{}]", at, fmt::join(group.diagram.nic_switch, ", "))};
     if (!make_machine(set)) return;
-    out_.assumed.push_back(
-        fmt::format("NCCL_IB_HCA names {} of {}: the first of them were taken", nics, counted(all, "NIC")));
+    out_.all_nics = std::move(all_nics);
+    out_.assumed.push_back(fmt::format("NCCL_IB_HCA names {} of {}: {} taken", nics, counted(all, "NIC"),
+                                       named.empty() ? "the first of them were" : "those of these numbers were"));
   }
 
   // Where NVLinks join GPUs directly and a job has only some of a server's GPUs, it has only the links between those.

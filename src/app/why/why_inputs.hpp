@@ -20,6 +20,8 @@ struct WhyInputs {
   std::string machine_name;
   std::vector<std::string> assumed;  // what no file says
   std::string tables;                // a remark when there are several
+  // Words of --set that give the machine back the NICs that NCCL_IB_HCA leaves out; empty: it leaves none out.
+  std::vector<std::string> all_nics;
 };
 
 // False when something was wrong; it is then in one of the diagnostics.

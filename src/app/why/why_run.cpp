@@ -16,6 +16,7 @@
 #include "app/why/why_training.hpp"
 #include "base/text.hpp"
 #include "experiment/faults.hpp"
+#include "experiment/unknowns.hpp"
 #include "experiment/warnings.hpp"
 #include "fabric/summary.hpp"
 #include "report/table.hpp"
@@ -99,6 +100,7 @@ class RunReport {
   NetworkProbe probe_with(const std::vector<std::string>& set) const;
   std::string name_of_rank(std::uint32_t rank) const;
   std::string cost_text(const Costs& costs) const;
+  std::string unknown_of(const Team& team, const collective::PlanOptions& plan);
   double bus(Duration time) const { return why::bus_bandwidth(one_.job, bytes_, time); }
 
   const WhyOptions& options_;
@@ -111,6 +113,7 @@ class RunReport {
   std::vector<std::string> slow_nics_;  // by a fault
   Costs costs_;
   why::Prediction now_;
+  std::string not_known_;  // of its time
   std::optional<why::Breakdown> path_;
   why::Bounds bounds_;
   std::vector<Outcome> outcomes_;
@@ -217,8 +220,11 @@ void RunReport::text() const {
     facts.add("most loaded",
               fmt::format("{}: {:.0f}% busy", bound->text,
                           100 * static_cast<double>(bound->time.count()) / static_cast<double>(now_.time.count())));
-  facts.add("fidelity", fmt::format("messages with fair shares of links; the network probed as {}",
-                                    options_.fast ? "flows (--fast)" : "packets"));
+  facts.add("fidelity", "messages with fair shares of links" +
+                            (probe_.done() ? fmt::format("; the network probed as {}s{}", probe_.level(),
+                                                         options_.fast ? " (--fast)" : "")
+                                           : std::string()));
+  if (!not_known_.empty()) facts.add("not known", not_known_);
   console_.out << facts.text(console_.width, console_.colour_out);
 
   console_.out << "\n" << path_text();
@@ -251,7 +257,7 @@ std::string RunReport::network_text() const {
   if (!probe_.done()) return "not simulated: taken to be never in the way";
   std::string text = fmt::format(
       "neighbours in a ring get {:.0f}% of what one alone gets ({} level; {} pauses, {} packets sent again)",
-      static_cast<double>(probe_.left_per_mille) / 10, probe_.fidelity, probe_.counters.pauses,
+      static_cast<double>(probe_.left_per_mille) / 10, probe_.level(), probe_.counters.pauses,
       probe_.counters.data_resent);
   if (!slow_nics_.empty()) text += fmt::format("; {} a fault slows down", listed(slow_nics_));
   if (!probe_.longest_queue.empty()) text += fmt::format("; they queue longest at {}", probe_.longest_queue);
@@ -340,7 +346,7 @@ void RunReport::json() const {
                                 {"algorithm", collective::name(now_.choice.algorithm)},
                                 {"protocol", collective::name(now_.choice.protocol)},
                                 {"channels", now_.choice.channels},
-                                {"network_fidelity", probe_.fidelity},
+                                {"network_fidelity", probe_.level()},
                                 {"network_per_mille", probe_.left_per_mille},
                                 {"slow_per_mille", probe_.slow_per_mille},
                                 {"slow_nics", slow_nics_},
@@ -351,6 +357,7 @@ void RunReport::json() const {
                                 {"switches", costs_.switches},
                                 {"price_usd_per_hour", nullptr}};
   if (costs_.price) out["price_usd_per_hour"] = static_cast<double>(costs_.price->count()) / 1e6;
+  if (!not_known_.empty()) out["not_known"] = not_known_;
   if (path_) {
     out["critical_path_ps"] = nlohmann::ordered_json::object();
     for (std::size_t i = 0; i < why::kResources; ++i)
@@ -405,6 +412,19 @@ why::FabricLoss RunReport::loss_of(const Team& team, const collective::PlanOptio
   return loss;
 }
 
+// The probe of the network has told what neighbours lose, but not what is not known of all of them.
+std::string RunReport::unknown_of(const Team& team, const collective::PlanOptions& plan) {
+  if (team.nodes() == 1) return "";
+  experiment::Experiment messages;
+  messages.fidelity = experiment::Fidelity::message;
+  experiment::Unknowns unknowns(session_.design(), messages);
+  if (auto* shares = machine_.network({})) unknowns.take(*shares);
+  std::vector<schedule::CollectiveRow> rows(1);
+  rows[0].time = now_.time;
+  unknowns.add_to(rows, {{&team, plan}});
+  return rows[0].not_known;
+}
+
 int RunReport::run() {
   spec::Diagnostics& diagnostics = session_.diagnostics();
   const Team* team = machine_.team(one_.job, {});
@@ -430,9 +450,7 @@ int RunReport::run() {
   variant.nic_per_mille = probe_.left_of_shares;
   const std::vector<why::Prediction> made = machine_.predict(one_.job, variant, {bytes_});
   if (made.empty()) {
-    diagnostics.add(spec::Error::contradiction, {},
-                    "that algorithm and protocol cannot do it on these GPUs, or it is too large",
-                    "--algorithms auto, or fewer GPUs");
+    diagnostics.add(spec::Error::contradiction, {}, one_.why_not(*team), "--algorithms auto, or fewer GPUs");
     app::report(diagnostics, options_.input, console_);
     return kYourInput;
   }
@@ -444,6 +462,7 @@ int RunReport::run() {
   plan.pxn = options_.collective.pxn;
   plan.conditions = &one_.job.conditions;
   plan.network = machine_.network({});
+  not_known_ = unknown_of(*team, plan);
   path_ = why::critical_path(*team, plan, loss_of(*team, plan));
   bounds_ = why::bounds_of(*team, plan, bisection_of(session_, one_.job));
   const int code = try_changes();

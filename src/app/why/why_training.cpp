@@ -1,6 +1,7 @@
 #include "app/why/why_training.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -76,6 +77,11 @@ class StepChanges {
     degree("tensor", layout_.tensor);
     degree("pipeline", layout_.pipeline);
     degree("context", layout_.context);
+    if (layout_.context > 1) {
+      const bool ring = run_.parallel.context_by == model::ContextBy::ring;
+      add(ring ? "context groups by all-to-all" : "context groups by rings",
+          {fmt::format("parallel.context_by={}", ring ? "alltoall" : "ring")});
+    }
     if (run_.model.experts) degree("expert", layout_.expert);
     add(fmt::format("micro-batches of {}", 2 * run_.micro_batch),
         {fmt::format("micro_batch={}", 2 * run_.micro_batch)});
@@ -88,6 +94,7 @@ class StepChanges {
       const std::int64_t pieces =
           run_.schedule == model::PipelineSchedule::interleaved ? 2 * layout_.virtual_stages : 2;
       add(fmt::format("interleaved by {}", pieces), {"schedule=interleaved", fmt::format("virtual_stages={}", pieces)});
+      last_piece();
     }
     for (const auto sharding :
          {model::Sharding::zero1, model::Sharding::zero2, model::Sharding::zero3, model::Sharding::hybrid})
@@ -96,6 +103,39 @@ class StepChanges {
     if (run_.recompute != model::Recompute::none) add("nothing computed again", {"recompute=none"});
     if (!run_.recompute_modules.empty()) add("no module computed again", {"recompute_modules=[]"});
     if (run_.gradient_bytes == 4) add("gradients of 16 bits", {"gradient_bytes=2"});
+  }
+
+  // As many layers less in the last piece as its output layer and what it predicts beyond the next token take.
+  void last_piece() const {
+    const std::vector<training::Chunk>& chunks = layout_.chunks;
+    if (step_.passes.size() != chunks.size()) return;
+    const auto time = [&](std::size_t i) {
+      Duration sum;
+      for (const training::TimedPass& each : step_.passes[i]) sum += each.time();
+      return sum;
+    };
+    const std::size_t last = chunks.size() - 1;
+    const auto plain =
+        static_cast<std::size_t>(std::max_element(chunks.begin(), chunks.end() - 1,
+                                                  [](const auto& a, const auto& b) { return a.layers < b.layers; }) -
+                                 chunks.begin());
+    const Duration layer = time(plain) / std::max<std::int64_t>(1, chunks[plain].layers);
+    if (layer.count() <= 0) return;
+    // In layers, to the nearest.
+    const std::int64_t beside = ((time(last) - layer * chunks[last].layers) * 2 + layer).count() / (layer * 2).count();
+    const auto pieces = static_cast<std::int64_t>(chunks.size());
+    const std::int64_t left = std::max<std::int64_t>(0, (run_.model.layers + beside) / pieces - beside);
+    if (beside < 1) return;
+    std::vector<std::int64_t> layers;
+    for (std::int64_t piece = 0; piece + 1 < pieces; ++piece) {
+      const std::int64_t rest = run_.model.layers - left;
+      layers.push_back(rest / (pieces - 1) + (piece < rest % (pieces - 1) ? 1 : 0));
+    }
+    layers.push_back(left);
+    // Of whole layers the longest piece may stay as long.
+    if (std::max(layers.front(), left + beside) >= std::max(chunks[plain].layers, chunks[last].layers + beside)) return;
+    add(fmt::format("{} layer{} in the last piece instead of {}", left, left == 1 ? "" : "s", chunks[last].layers),
+        {fmt::format("parallel.layers=[{}]", fmt::join(layers, ","))});
   }
 
   // The same degrees on other ranks: tensor groups in or across scale-up domains, stages next to each other or far
@@ -131,7 +171,7 @@ class StepChanges {
     overlap("tensor", run_.overlap.tensor, layout_.tensor > 1);
     overlap("pipeline", run_.overlap.pipeline, layout_.pipeline > 1);
     overlap("data", run_.overlap.data, layout_.data > 1);
-    overlap("expert", run_.overlap.expert, layout_.expert > 1);
+    overlap("expert", run_.overlap.expert || run_.moe.overlap, layout_.expert > 1);
     if (!run_.overlap.prefetch) add("parameters gathered a layer ahead", {"overlap.prefetch=true"});
     if (layout_.expert > 1 && run_.moe.dispatcher != model::Dispatcher::deepep)
       add("DeepEP dispatches tokens", {"moe.dispatcher=deepep"});

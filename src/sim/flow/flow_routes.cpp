@@ -376,6 +376,12 @@ std::int64_t FlowRoutes::capacity_of(Key key) const {
   return static_cast<std::int64_t>(std::min<Wide>(capacity, MaxMinRates::kUnbound / 2));
 }
 
+std::uint32_t FlowRoutes::left(std::uint32_t link) const {
+  const Key key = known_[link].key;
+  const auto slow = (key & (kInside | kBundle)) != 0 ? slow_.end() : slow_.find(static_cast<std::uint32_t>(key));
+  return slow == slow_.end() ? static_cast<std::uint32_t>(kMillion) : slow->second;
+}
+
 schedule::LinkRecord FlowRoutes::describe(std::uint32_t link, std::uint32_t member) const {
   schedule::LinkRecord record;
   const Key key = known_[link].key;

@@ -93,6 +93,8 @@ class FlowRoutes {
   MaxMinRates& rates() { return rates_; }
   // Of a link by its number in `rates`.
   std::int64_t capacity(std::uint32_t link) const { return known_[link].capacity; }
+  // Millionths of its rate that faults leave of one.
+  std::uint32_t left(std::uint32_t link) const;
   std::int64_t packet_time(std::uint32_t link) const {
     return known_[link].packet_time;
   }                                                                                       // ps that a full packet takes

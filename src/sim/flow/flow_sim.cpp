@@ -291,7 +291,7 @@ bool FlowRun::start() {
 
 schedule::RunResult FlowRun::run() {
   schedule::RunResult result;
-  result.executor = "flow";
+  result.fidelity = schedule::Fidelity::flow;
   result.seed = routes_.config().seed;
   if (!start()) result.stopped_by = "request";
   std::int64_t now = 0;

@@ -39,13 +39,13 @@ Script one_message(std::uint32_t from, std::uint32_t to, std::uint64_t bytes, st
   return script;
 }
 
-Script shifted(std::uint32_t by, std::uint64_t bytes, std::uint32_t ranks = 64) {
+Script all_shifted(std::uint32_t by, std::uint64_t bytes, std::uint32_t ranks = 64) {
   Script script(ranks);
   for (std::uint32_t i = 0; i < ranks; ++i) script.add(i, {Instruction::put((i + by) % ranks, bytes)});
   return script;
 }
 
-RunResult run(Script script, const FlowConfig& config, const fabric::Fabric& fabric = fat_tree()) {
+RunResult run_script(Script script, const FlowConfig& config, const fabric::Fabric& fabric = fat_tree()) {
   FlowRoutes routes(fabric, config);
   return run_flows(script, routes, {true, {}});
 }
@@ -71,7 +71,7 @@ RC_GTEST_PROP(FlowSim, AMessageAloneTakesWhatPacketsTake, ()) {
   config.split = *rc::gen::arbitrary<bool>();
   config.cut_through = *rc::gen::arbitrary<bool>();
   const PacketSim engine(fat_tree(), packets_of(config));
-  const RunResult result = run(one_message(from, to, packets * kPayload), config);
+  const RunResult result = run_script(one_message(from, to, packets * kPayload), config);
   const std::int64_t expected = engine.unloaded({from, to, packets * kPayload, 0});
   RC_ASSERT(result.flows.at(0).sent.count() >= expected);
   RC_ASSERT(result.flows[0].sent.count() <= expected + 1);  // rates are rounded down
@@ -83,7 +83,7 @@ TEST(FlowSim, AShortPacketCountsWithItsOwnHeader) {
   const FlowConfig config = ecmp();
   const PacketSim engine(fat_tree(), packets_of(config));
   for (const std::uint64_t bytes : {0u, 1u, 100u, 4095u}) {
-    const RunResult result = run(one_message(0, 63, bytes), config);
+    const RunResult result = run_script(one_message(0, 63, bytes), config);
     EXPECT_NEAR(static_cast<double>(result.flows.at(0).sent.count()),
                 static_cast<double>(engine.unloaded({0, 63, bytes, 0})), 1)
         << bytes;
@@ -97,8 +97,8 @@ TEST(FlowSim, MessagesBetweenTheSameRanksAndCardsGoOneAfterAnother) {
   const std::uint64_t bytes = 1000 * kPayload;
   Script script(64);
   script.add(0, {Instruction::put(63, bytes), Instruction::put(63, bytes), Instruction::wait_all()});
-  const RunResult both = run(std::move(script), ecmp());
-  const std::int64_t alone = run(one_message(0, 63, bytes), ecmp()).flows.at(0).received.count();
+  const RunResult both = run_script(std::move(script), ecmp());
+  const std::int64_t alone = run_script(one_message(0, 63, bytes), ecmp()).flows.at(0).received.count();
   EXPECT_EQ(both.flows.at(0).received.count(), alone);
   EXPECT_GT(both.flows.at(1).received.count(), alone * 19 / 10);
   EXPECT_LT(both.flows.at(1).received.count(), alone * 2);
@@ -109,8 +109,8 @@ TEST(FlowSim, MessagesToDifferentRanksGoSideBySide) {
   const std::uint64_t bytes = 1000 * kPayload;
   Script script(64);
   script.add(0, {Instruction::put(63, bytes), Instruction::put(62, bytes), Instruction::wait_all()});
-  const RunResult both = run(std::move(script), ecmp());
-  const std::int64_t alone = run(one_message(0, 63, bytes), ecmp()).flows.at(0).received.count();
+  const RunResult both = run_script(std::move(script), ecmp());
+  const std::int64_t alone = run_script(one_message(0, 63, bytes), ecmp()).flows.at(0).received.count();
   EXPECT_GT(both.flows.at(0).received.count(), alone * 19 / 10);
   EXPECT_NEAR(static_cast<double>(both.flows[1].received.count()) / static_cast<double>(both.flows[0].received.count()),
               1, 0.01);
@@ -133,7 +133,7 @@ RC_GTEST_PROP(FlowSim, EcmpTakesThePathThatPacketsTake, ()) {
   for (const auto& link : seen.result.links)
     if (link.bytes > bytes) expected.insert({link.from, link.to});  // not those of acknowledgements
   std::set<std::pair<std::string, std::string>> got;
-  const RunResult result = run(one_message(from, to, bytes), config);
+  const RunResult result = run_script(one_message(from, to, bytes), config);
   for (const auto& link : result.links) {
     got.insert({link.from, link.to});
     RC_ASSERT(link.bytes == 100 * (kPayload + config.header));
@@ -190,7 +190,7 @@ RC_GTEST_PROP(FlowSim, QueuesTakeThePathsThatPacketsTake, ()) {
   PacketRun as_packets(sent, engine, false);
   RunResult expected = as_packets.run();
   engine.collect_links(expected, 10'000);
-  RC_ASSERT(used(run(script(), config)) == used(expected));
+  RC_ASSERT(used(run_script(script(), config)) == used(expected));
 }
 
 // Over 4 leaf uplinks, 16 ways to super-spines and as many down, 4 to the leaf, and the two NICs.
@@ -212,7 +212,7 @@ TEST(FlowSim, AnIncastSharesTheLastLink) {
   constexpr std::uint64_t kBytes = 250 * kPayload;
   Script script(64);
   for (std::uint32_t i = 1; i <= 8; ++i) script.add(i * 4, {Instruction::put(0, kBytes)});
-  const RunResult result = run(std::move(script), ecmp());
+  const RunResult result = run_script(std::move(script), ecmp());
   const std::int64_t wire = 250 * (4096 + 64) * 80;  // ps at 100 Gb/s
   ASSERT_EQ(result.flows.size(), 8u);
   for (const FlowRecord& flow : result.flows) {
@@ -226,7 +226,7 @@ TEST(FlowSim, RatesFollowWhenAFlowEnds) {
   Script script(64);
   script.add(4, {Instruction::put(0, 100 * kPayload)});
   script.add(8, {Instruction::put(0, 300 * kPayload)});
-  const RunResult result = run(std::move(script), ecmp());
+  const RunResult result = run_script(std::move(script), ecmp());
   const std::int64_t packet = (4096 + 64) * 80;
   const std::int64_t latency = result.flows.at(0).sent.count() - 200 * packet;
   EXPECT_NEAR(static_cast<double>(result.flows.at(1).sent.count()), static_cast<double>(400 * packet + latency), 2);
@@ -286,8 +286,8 @@ TEST(FlowSim, APermutationWithSprayIsWithinFivePercentOfPackets) {
     config.seed = seed;
     SimConfig packets = packets_of(config);
     packets.seed = seed;
-    const auto flows = static_cast<double>(run(shifted(21, 2'000'000), config).end.count());
-    const auto ended = static_cast<double>(end_of_packets(shifted(21, 2'000'000), packets, fat_tree(), false));
+    const auto flows = static_cast<double>(run_script(all_shifted(21, 2'000'000), config).end.count());
+    const auto ended = static_cast<double>(end_of_packets(all_shifted(21, 2'000'000), packets, fat_tree(), false));
     EXPECT_NEAR(flows / ended, 1, 0.05) << seed;
   }
 }
@@ -296,9 +296,10 @@ TEST(FlowSim, CollisionsOfEcmpSlowTheSameFlowsDown) {
   const FlowConfig config = ecmp();
   SimConfig packets = packets_of(config);
   packets.stack.srd.paths = 1;
-  const auto flows = static_cast<double>(run(shifted(21, 2'000'000), config).end.count());
-  EXPECT_NEAR(flows / static_cast<double>(end_of_packets(shifted(21, 2'000'000), packets, fat_tree(), false)), 1, 0.05);
-  EXPECT_GT(flows, 1.5 * static_cast<double>(run(shifted(21, 2'000'000), {}).end.count()));
+  const auto flows = static_cast<double>(run_script(all_shifted(21, 2'000'000), config).end.count());
+  EXPECT_NEAR(flows / static_cast<double>(end_of_packets(all_shifted(21, 2'000'000), packets, fat_tree(), false)), 1,
+              0.05);
+  EXPECT_GT(flows, 1.5 * static_cast<double>(run_script(all_shifted(21, 2'000'000), {}).end.count()));
 }
 
 // Inside servers: two NICs for eight GPUs, so four GPUs share one.
@@ -308,10 +309,11 @@ TEST(FlowSim, GpusThatShareANicShareItsRate) {
   static const fabric::Fabric fabric(*cluster);
   FlowConfig config;
   config.hosts = true;
-  const auto alone = static_cast<double>(run(one_message(0, 8, 8'000'000, 16), config, fabric).end.count());
-  const auto shared = static_cast<double>(run(shifted(8, 8'000'000, 16), config, fabric).end.count());
+  const auto alone = static_cast<double>(run_script(one_message(0, 8, 8'000'000, 16), config, fabric).end.count());
+  const auto shared = static_cast<double>(run_script(all_shifted(8, 8'000'000, 16), config, fabric).end.count());
   EXPECT_GT(shared, 3.5 * alone);
-  const auto packets = static_cast<double>(end_of_packets(shifted(8, 8'000'000, 16), packets_of(config), fabric, true));
+  const auto packets =
+      static_cast<double>(end_of_packets(all_shifted(8, 8'000'000, 16), packets_of(config), fabric, true));
   EXPECT_NEAR(shared / packets, 1, 0.1);
 }
 
@@ -324,7 +326,7 @@ TEST(FlowSim, WhatArrivesRestsInPartsAsPacketsDo) {
   FlowConfig config;
   config.hosts = true;
   for (const std::uint64_t bytes : {64'000u, 500'000u, 8'000'000u}) {
-    const auto flow = static_cast<double>(run(one_message(0, 9, bytes, 16), config, fabric).end.count());
+    const auto flow = static_cast<double>(run_script(one_message(0, 9, bytes, 16), config, fabric).end.count());
     const auto packets =
         static_cast<double>(end_of_packets(one_message(0, 9, bytes, 16), packets_of(config), fabric, true));
     EXPECT_NEAR(flow / packets, 1, 0.05) << bytes;
@@ -339,7 +341,7 @@ TEST(FlowSim, ServersAddTheirLatency) {
   FlowConfig config;
   config.hosts = true;
   const auto alone =
-      static_cast<double>(run(one_message(0, 8, 100 * kPayload, 16), config, fabric).flows.at(0).sent.count());
+      static_cast<double>(run_script(one_message(0, 8, 100 * kPayload, 16), config, fabric).flows.at(0).sent.count());
   const PacketSim engine(fabric, packets_of(config));
   HostRoutes routes(fabric);
   const auto inside = [&](fabric::NodeId from, fabric::NodeId to) { return routes.find(from, to)->latency.count(); };
@@ -355,7 +357,7 @@ TEST(FlowSim, WithinAServerTheNetworkIsNotTouched) {
   static const fabric::Fabric fabric(*cluster);
   FlowConfig config;
   config.hosts = true;
-  const RunResult result = run(one_message(0, 1, 90'000'000, 16), config, fabric);
+  const RunResult result = run_script(one_message(0, 1, 90'000'000, 16), config, fabric);
   ASSERT_EQ(result.flows.size(), 1u);
   EXPECT_EQ(result.flows[0].sent.count(), result.flows[0].received.count());
   ASSERT_EQ(result.links.size(), 2u) << "to the NVSwitches and from them";
@@ -526,7 +528,7 @@ TEST(FlowSim, EqualSeedsGiveEqualDigests) {
   const auto digest = [](std::uint64_t seed) {
     FlowConfig config = ecmp();
     config.seed = seed;
-    return run(shifted(21, 100'000), config).digest;
+    return run_script(all_shifted(21, 100'000), config).digest;
   };
   EXPECT_EQ(digest(1), digest(1));
   EXPECT_NE(digest(1), digest(2)) << "other hashes, other collisions";
@@ -534,7 +536,7 @@ TEST(FlowSim, EqualSeedsGiveEqualDigests) {
 
 // Bytes that no cluster would ever move: an end that does not fit is no end.
 TEST(FlowSim, AMessageOfAnySizeIsCarried) {
-  const RunResult huge = run(one_message(0, 63, ~std::uint64_t{0} >> 2), ecmp());
+  const RunResult huge = run_script(one_message(0, 63, ~std::uint64_t{0} >> 2), ecmp());
   EXPECT_EQ(huge.flows.size(), 1u);
 }
 

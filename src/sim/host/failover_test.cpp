@@ -39,10 +39,11 @@ SimConfig config_of(Protocol protocol = Protocol::srd) {
   config.stack.use(protocol);
   config.header = config.stack.shortest_header();
   config.full_packet = config.stack.longest_packet();
-  config.failover = kSilence;
-  config.give_up = 20 * kSilence;
-  config.stack.srd.give_up = config.stack.roce.give_up = config.stack.tcp.give_up = config.stack.uet.give_up = kSilence;
-  config.stack.roce.ack_timeout = kSilence / 8;
+  config.failover = Duration(kSilence);
+  config.give_up = Duration(20 * kSilence);
+  config.stack.srd.give_up = config.stack.roce.give_up = Duration(kSilence);
+  config.stack.tcp.give_up = config.stack.uet.give_up = Duration(kSilence);
+  config.stack.roce.ack_timeout = Duration(kSilence / 8);
   return config;
 }
 
@@ -53,8 +54,8 @@ struct Send {
 };
 
 template <class SetUp>
-schedule::RunResult run(const Built& built, const std::vector<Send>& sends, const SimConfig& config, SetUp set_up,
-                        bool hosts = true) {
+schedule::RunResult run_failing(const Built& built, const std::vector<Send>& sends, const SimConfig& config,
+                                SetUp set_up, bool hosts = true) {
   workload::Matrix matrix;
   matrix.nodes = 64;
   for (const Send& each : sends) {
@@ -82,8 +83,8 @@ std::uint64_t delivered(const schedule::RunResult& result) {
 
 TEST(Failover, APlaneThatDiesCostsTheTimeToNoticeAndTheRestAtHalfTheRate) {
   for (const Protocol protocol : {Protocol::srd, Protocol::rocev2, Protocol::uet}) {
-    const auto result = run(two_planes(), {{0, 32}}, config_of(protocol),
-                            [](PacketSim& engine) { lose_plane(engine, 0, 20 * kMicrosecond); });
+    const auto result = run_failing(two_planes(), {{0, 32}}, config_of(protocol),
+                                    [](PacketSim& engine) { lose_plane(engine, 0, 20 * kMicrosecond); });
     ASSERT_NE(result.flows[0].sent, schedule::kNotYet) << static_cast<int>(protocol);
     EXPECT_GT(result.failures->moved, 0u);
     EXPECT_EQ(delivered(result), kBytes);
@@ -113,7 +114,7 @@ TEST(Failover, RawMessagesStayWhereTheyAreAndOthersMove) {
         return send;
       };
       script.add(0, {put(kBytes, 0)});
-      script.add(0, {put(kRawBytes, kRaw), schedule::Instruction::at(Duration(30 * kMicrosecond)), put(kRawBytes, kRaw),
+      script.add(0, {put(kRawBytes, kRaw), schedule::Instruction::at(microseconds(30)), put(kRawBytes, kRaw),
                      schedule::Instruction::at(Duration(later)), put(kRawBytes, kRaw)});
       PacketSim engine(two_planes().fabric, config);
       lose_plane(engine, 0, 20 * kMicrosecond);
@@ -140,11 +141,10 @@ TEST(Failover, RawMessagesStayWhereTheyAreAndOthersMove) {
 // What came when is seen of one long message, too, also where servers have no inside.
 TEST(Failover, WhatCameBeforeAFaultIsSeen) {
   for (const bool hosts : {true, false}) {
-    const auto result = run(
+    const auto result = run_failing(
         two_planes(), {{0, 32}}, config_of(), [](PacketSim& engine) { lose_plane(engine, 0, 40 * kMicrosecond); },
         hosts);
-    const auto before =
-        static_cast<double>(result.failures->delivered.between(Duration(0), Duration(40 * kMicrosecond)));
+    const auto before = static_cast<double>(result.failures->delivered.between(Duration(0), microseconds(40)));
     EXPECT_GT(before, 0.25 * kBytes) << hosts;
     EXPECT_LT(before, 0.55 * kBytes) << hosts;
     EXPECT_EQ(delivered(result), kBytes);
@@ -158,10 +158,9 @@ TEST(Failover, ReadsGoByTheOtherPlaneToo) {
     SimConfig config = config_of();
     config.verbs = {transport::Op::read};
     config.stack.srd.reads = reads;
-    const auto result = run(two_planes(), {{0, 32}, {40, 3}}, config,
-                            [](PacketSim& engine) { lose_plane(engine, 0, 20 * kMicrosecond); });
-    for (const schedule::FlowRecord& flow : result.flows)
-      ASSERT_NE(flow.received, schedule::kNotYet) << reads;
+    const auto result = run_failing(two_planes(), {{0, 32}, {40, 3}}, config,
+                                    [](PacketSim& engine) { lose_plane(engine, 0, 20 * kMicrosecond); });
+    for (const schedule::FlowRecord& flow : result.flows) ASSERT_NE(flow.received, schedule::kNotYet) << reads;
     EXPECT_GT(result.failures->moved, 0u);
     EXPECT_EQ(delivered(result), 2 * kBytes);
     EXPECT_GE(result.failures->first_moved.count(), kSilence);
@@ -172,7 +171,7 @@ TEST(Failover, ReadsGoByTheOtherPlaneToo) {
 // Data go through, what is said back does not: the sender cannot know, and sends all of it again.
 TEST(Failover, WhatArrivedButWasNeverAcknowledgedCountsOnce) {
   constexpr std::uint64_t kFew = 200'000;  // within a window
-  const auto result = run(two_planes(), {{0, 32, 0, kFew}}, config_of(), [](PacketSim& engine) {
+  const auto result = run_failing(two_planes(), {{0, 32, 0, kFew}}, config_of(), [](PacketSim& engine) {
     const fabric::Fabric& fabric = engine.layout().fabric();
     engine.add_condition(engine.layout().port_of_endpoint(fabric.endpoint(32, 0)), {Kind::down, 0, kForever, 0});
   });
@@ -185,8 +184,8 @@ TEST(Failover, WhatArrivedButWasNeverAcknowledgedCountsOnce) {
 
 TEST(Failover, WhoKnowsOfTheDeadPlaneDoesNotTryIt) {
   const std::int64_t later = 1000 * kMicrosecond;
-  const auto result = run(two_planes(), {{0, 32}, {0, 32, later}}, config_of(),
-                          [](PacketSim& engine) { lose_plane(engine, 0, 20 * kMicrosecond); });
+  const auto result = run_failing(two_planes(), {{0, 32}, {0, 32, later}}, config_of(),
+                                  [](PacketSim& engine) { lose_plane(engine, 0, 20 * kMicrosecond); });
   const std::int64_t took = result.flows[1].received.count() - later;
   EXPECT_LT(took, kSilence);
   EXPECT_GT(took, 160 * kMicrosecond);  // one plane
@@ -195,8 +194,8 @@ TEST(Failover, WhoKnowsOfTheDeadPlaneDoesNotTryIt) {
 TEST(Failover, APlaneThatIsBackIsUsedAgain) {
   // It is avoided for ten times as long as it took to notice.
   const std::int64_t later = 15 * kSilence;
-  const auto result = run(two_planes(), {{0, 32}, {0, 32, later}}, config_of(),
-                          [](PacketSim& engine) { lose_plane(engine, 0, 20 * kMicrosecond, 5 * kSilence); });
+  const auto result = run_failing(two_planes(), {{0, 32}, {0, 32, later}}, config_of(),
+                                  [](PacketSim& engine) { lose_plane(engine, 0, 20 * kMicrosecond, 5 * kSilence); });
   EXPECT_LT(result.flows[1].received.count() - later, 100 * kMicrosecond);  // both planes
 }
 
@@ -204,7 +203,7 @@ TEST(Failover, ANicWithOnePortLeavesItsWorkToTheOthers) {
   const Built rails = build("r.weft.yaml",
                             "version: 1\nservers: {kind: hgx-h100, count: 8}\n"
                             "fabric: {kind: rail-only, link: {rate: 400Gbps, cable: 5m}}\n");
-  const auto result = run(rails, {{0, 8}}, config_of(), [](PacketSim& engine) {
+  const auto result = run_failing(rails, {{0, 8}}, config_of(), [](PacketSim& engine) {
     engine.add_to_link(engine.layout().port_of_endpoint(0), {Kind::blackhole, 20 * kMicrosecond, kForever, 0});
   });
   ASSERT_NE(result.flows[0].sent, schedule::kNotYet);
@@ -213,7 +212,7 @@ TEST(Failover, ANicWithOnePortLeavesItsWorkToTheOthers) {
 }
 
 TEST(Failover, WithoutAnyWayItFailsAndTheRunEnds) {
-  const auto result = run(two_planes(), {{0, 32}}, config_of(), [](PacketSim& engine) {
+  const auto result = run_failing(two_planes(), {{0, 32}}, config_of(), [](PacketSim& engine) {
     lose_plane(engine, 0, 20 * kMicrosecond);
     lose_plane(engine, 1, 20 * kMicrosecond);
   });
@@ -232,7 +231,7 @@ TEST(Failover, AnyNumberOfThreadsGivesTheSame) {
     std::vector<Send> sends;
     for (std::uint32_t gpu = 0; gpu < 64; ++gpu) sends.push_back({gpu, (gpu + 24) % 64});
     const auto result =
-        run(two_planes(), sends, config, [](PacketSim& engine) { lose_plane(engine, 0, 20 * kMicrosecond); });
+        run_failing(two_planes(), sends, config, [](PacketSim& engine) { lose_plane(engine, 0, 20 * kMicrosecond); });
     EXPECT_EQ(delivered(result), 64 * kBytes);
     digests.push_back(result.digest);
     moved.insert(moved.end(), {result.failures->first_moved.count(), result.failures->last_moved.count()});
@@ -247,9 +246,9 @@ RC_GTEST_PROP(Failover, WhateverGoesDownForAWhileEverythingComesOnce, ()) {
   const auto outages = *rc::gen::inRange<std::uint32_t>(1, 4);
   SimConfig config = config_of(protocol);
   if (protocol == Protocol::srd) config.verbs = {*rc::gen::element(transport::Op::send, transport::Op::read)};
-  config.stack.tcp.rto_min = kSilence / 8;
-  config.give_up = 1000 * kSilence;
-  const auto result = run(two_planes(), {{0, 32}, {32, 0}, {9, 1}, {63, 2}}, config, [&](PacketSim& engine) {
+  config.stack.tcp.rto_min = Duration(kSilence / 8);
+  config.give_up = Duration(1000 * kSilence);
+  const auto result = run_failing(two_planes(), {{0, 32}, {32, 0}, {9, 1}, {63, 2}}, config, [&](PacketSim& engine) {
     for (std::uint32_t i = 0; i < outages; ++i) {
       const std::int64_t from = *rc::gen::inRange<std::int64_t>(0, kSilence);
       const std::int64_t to = from + *rc::gen::inRange<std::int64_t>(1, 20 * kSilence);

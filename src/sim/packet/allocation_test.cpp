@@ -65,8 +65,8 @@ TEST(Allocation, MemoryFollowsWhatIsInFlightAndNotWhatIsDone) {
                                       std::pair(true, transport::Op::read)}) {
       SimConfig config;
       config.verbs = {verb};
-      config.failover = 1'000'000'000'000;
-      config.give_up = 2 * config.failover;
+      config.failover = microseconds(1'000'000);
+      config.give_up = Duration(2 * config.failover.count());
       workload::MatrixSchedule schedule(matrix);
       PacketSim engine(built.fabric, config);
       if (flaps)

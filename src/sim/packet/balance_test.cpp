@@ -38,8 +38,8 @@ double slowest(Balance balance, bool exact = false) {
     config.seed = seed;
     config.balance = balance;
     config.stack.srd.paths = 1;
-    config.flowlet_gap = 500'000;
-    config.load_interval = 2'000'000;
+    config.flowlet_gap = nanoseconds(500);
+    config.load_interval = microseconds(2);
     config.exact.on = exact;
     config.exact.buffer = 32 << 20;
     PacketSim sim(leaf_spine(), config);
@@ -74,11 +74,11 @@ TEST(Balance, GlobalFlowletsSeeTheNextSwitch) {
       config.seed = seed;
       config.balance = balance;
       config.stack.srd.paths = 1;
-      config.flowlet_gap = 2'000'000;
-      config.load_interval = 1'000'000;
+      config.flowlet_gap = microseconds(2);
+      config.load_interval = microseconds(1);
       PacketSim sim(built.fabric, config);
       for (std::uint32_t i = 0; i < 4; ++i)
-        sim.start_raw(16 + i, {.peer = 8 + i, .packets = 2000, .bytes = 4086, .interval = 4150 * 90});
+        sim.start_raw(16 + i, {.peer = 8 + i, .packets = 2000, .bytes = 4086, .interval = Duration(4150 * 90)});
       std::vector<Flow> flows;
       for (std::uint32_t i = 0; i < 4; ++i) flows.push_back({i, 12 + i, 500 * 4086, 20'000'000});
       sum += run_on(sim, flows).last();
@@ -118,7 +118,7 @@ double slowest_across_rails(Balance balance) {
     config.balance = balance;
     config.cut_through = true;
     config.stack.srd.paths = 1;
-    config.flowlet_gap = 500'000;
+    config.flowlet_gap = nanoseconds(500);
     PacketSim sim(rails(), config);
     const std::vector<Flow> flows = across_rails(4000);
     sum += static_cast<double>(sim.unloaded(flows[0])) / static_cast<double>(run_on(sim, flows).last());
@@ -163,8 +163,8 @@ TEST(Balance, AnyNumberOfThreadsGivesTheSame) {
     for (const bool exact : {false, true}) {
       SimConfig config;
       config.balance = balance;
-      config.flowlet_gap = 500'000;
-      config.load_interval = 2'000'000;
+      config.flowlet_gap = nanoseconds(500);
+      config.load_interval = microseconds(2);
       config.exact.on = exact;
       config.exact.buffer = 4 << 20;
       const std::vector<Flow> flows = shifted(21, 300'000);

@@ -70,7 +70,7 @@ void Buffers::tell(std::uint32_t entity, std::uint32_t port, std::uint32_t cls, 
   const std::int64_t begin = std::max(windows_.now(), world_.ports[port].busy);
   const std::int64_t end = begin + link.wire(kControlBytes);
   world_.ports[port].busy = end;
-  const std::int64_t time = end + link.latency + world_.config.exact.reaction;
+  const std::int64_t time = end + link.latency + world_.config.exact.reaction.count();
   Event& slot = windows_.place(time, far.entity);
   slot = Event(ControlFrame{.which = world_.layout.reverse_port(port), .cls = cls, .what = what, .amount = amount});
   windows_.address(slot, time, far.entity, entity);

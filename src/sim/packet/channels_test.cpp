@@ -33,7 +33,7 @@ SimConfig lossless(FlowControl control, std::uint32_t channels, std::int64_t buf
   config.exact.channels = channels;
   config.exact.classes = 1 + channels;
   config.exact.lossless = static_cast<std::uint8_t>(((1u << channels) - 1) << 1);
-  config.exact.deadlock_check = 20'000'000;
+  config.exact.deadlock_check = microseconds(20);
   config.stack.used = 0;
   config.stack.use(Protocol::rocev2);
   config.stack.roce.control = transport::RoceConfig::Control::none;
@@ -88,9 +88,9 @@ TEST(Channels, OneLocksUpAndTheNumberThatRoutesNeedDoesNot) {
 // The last packet that could have moved has, and no timer runs: nothing is left that would look for the circle.
 TEST(Channels, ACircleIsFoundWhenNothingHappensAnyMore) {
   SimConfig config = lossless(FlowControl::credits, 1);
-  config.exact.deadlock_check = 1'000'000'000;
+  config.exact.deadlock_check = microseconds(1'000);
   const Outcome outcome = run_queue_pairs(nine_groups("minimal"), shifted(8, 4'000'000, kHosts), config);
-  EXPECT_LT(outcome.result.end.count(), config.exact.deadlock_check);
+  EXPECT_LT(outcome.result.end.count(), config.exact.deadlock_check.count());
   EXPECT_EQ(outcome.result.stopped_by, "deadlock");
   EXPECT_NE(outcome.result.deadlock.find("router"), std::string::npos);
 }
@@ -129,7 +129,7 @@ TEST(Channels, AnyNumberOfThreadsGivesTheSame) {
   for (const FlowControl control : {FlowControl::pause, FlowControl::credits}) {
     SimConfig config = lossless(control, 3);
     config.balance = Balance::spray;
-    config.fast_cnp = 50'000'000;  // switches send packets of their own, in a class without channels
+    config.fast_cnp = microseconds(50);  // switches send packets of their own, in a class without channels
     const auto digest = [&](std::uint32_t threads) {
       config.threads = threads;
       const Outcome outcome = run_queue_pairs(nine_groups("ugal"), shifted(8, 200'000, kHosts), config);
@@ -153,7 +153,7 @@ TEST(Channels, ShareTheWeightOfTheirClassAndTakeTurns) {
   config.exact.class_of[static_cast<std::size_t>(PacketType::raw)] = 3;
   config.exact.weight = {0, 3, 3, 1};
   PacketSim sim(nine_groups("minimal").fabric, config);
-  sim.start_raw(1, {.peer = 3, .packets = 4'000, .bytes = 4086, .interval = 83'000});  // its whole line
+  sim.start_raw(1, {.peer = 3, .packets = 4'000, .bytes = 4086, .interval = nanoseconds(83)});  // its whole line
   const Outcome outcome = run_queue_pairs(sim, {{0, 2, kBytes, 0}, {14, 3, kBytes, 0}});
   // Three eighths of 400 Gb/s each: 20 ps a byte at full rate.
   const double alone = static_cast<double>(kBytes) * 20 * config.full_packet / config.payload();

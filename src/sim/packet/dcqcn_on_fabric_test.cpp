@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 
+#include "base/random.hpp"
 #include "sim/packet/testing_sim.hpp"
+#include "transport/roce/crowd.hpp"
 #include "transport/roce/testing_dcqcn_model.hpp"
 
 namespace weft::sim {
@@ -110,6 +114,70 @@ TEST(DcqcnOnFabric, LongFlowsShareAPortAndItsQueueIsWhereTheFluidModelPutsIt) {
     EXPECT_LT(got.queue, 1.7 * queue_at(p)) << flows;
     EXPECT_NEAR(got.queue, queue_at(p_cycle), 0.25 * queue_at(p_cycle)) << flows;
   }
+}
+
+// So many senders of other leaves begin at once with so many bytes each for one host: when the last is done, as packets
+// and by every draw of the fluid, us.
+struct Met {
+  double packets = 0;
+  std::vector<double> fluid;
+};
+
+Met meet(std::uint32_t flows, std::uint64_t bytes) {
+  SimConfig config = dcqcn();
+  config.stack.roce.mtu = 4096;
+  config.full_packet = config.stack.packet_of(config.protocol);
+  config.queue_bytes = 0;  // a round trip's worth, as it is by default, of which these parts
+  config.mark_from = 200'000;
+  config.mark_to = 800'000;
+  config.mark_most = 1'000'000;
+  PacketSim sim(leaves_and_spines(), config);
+  for (std::uint32_t i = 0; i < flows; ++i)
+    sim.post(0, 8 + 8 * (i % 7) + i / 7,
+             {.op = transport::Op::write, .peer = 0, .bytes = bytes, .tag = i, .protocol = config.protocol});
+  Recorder recorder;
+  sim.run(recorder);
+  Met met;
+  for (const auto& [tag, time] : recorder.sent) met.packets = std::max(met.packets, static_cast<double>(time) / 1e6);
+  const transport::Roce like(sim.config().stack.roce);
+  const std::int64_t trip = sim.layout().base_rtt();
+  const std::uint64_t wire = bytes + (bytes + 4095) / 4096 * like.config().header;
+  transport::Crowd crowd;
+  crowd.flows.assign(flows, {wire, like.law().line_rate, 0, 0});
+  crowd.rate = like.law().line_rate;
+  crowd.mark_from = Duration(trip / 5);
+  crowd.mark_to = Duration(trip / 5 * 4);
+  for (const std::vector<Duration>& draw : transport::ends_of(like, crowd))
+    met.fluid.push_back(static_cast<double>(std::max_element(draw.begin(), draw.end())->count() + trip) / 1e6);
+  return met;
+}
+
+// From a microsecond of the link to 10 ms, by drawn numbers of flows and bytes. Where draws of the fluid agree, packets
+// do; where they do not, packets are among them.
+TEST(DcqcnOnFabric, WhatFlowsThatMeetTakeIsKnownWithoutPackets) {
+  constexpr int kCases = 40;
+  int clear = 0;
+  for (int i = 0; i < kCases; ++i) {
+    Random random(1, static_cast<std::uint64_t>(i), 0);
+    const std::uint32_t flows = 2 + random.below(7);
+    const double us = std::pow(10.0, 4.0 * random.below(1001) / 1000);
+    const auto bytes = static_cast<std::uint64_t>(us * 12'500 / flows) + 1;
+    const Met met = meet(flows, bytes);
+    double mean = 0;
+    for (const double each : met.fluid) mean += each / static_cast<double>(met.fluid.size());
+    const auto [least, most] = std::minmax_element(met.fluid.begin(), met.fluid.end());
+    std::printf("%u flows of %8llu bytes, %7.1f us of the link: packets %8.1f, fluid %8.1f (%.1f to %.1f) %+.1f%%\n",
+                flows, static_cast<unsigned long long>(bytes), us, met.packets, mean, *least, *most,
+                100 * (mean / met.packets - 1));
+    if (*most - mean > mean / 4 || mean - *least > mean / 4) {
+      EXPECT_GT(met.packets, 0.75 * *least);
+      EXPECT_LT(met.packets, 1.25 * *most);
+      continue;
+    }
+    ++clear;
+    EXPECT_NEAR(met.packets, mean, mean / 10 + 1);
+  }
+  EXPECT_GE(clear, kCases * 3 / 4);
 }
 
 }  // namespace

@@ -16,7 +16,9 @@ using namespace testing;
 constexpr std::uint32_t kHosts = 72;
 constexpr std::uint32_t kOfAGroup = 8;
 
-Built dragonfly(const std::string& routing) { return testing::dragonfly(routing, {.servers = kHosts, .routers = 4}); }
+Built four_routers(const std::string& routing) {
+  return testing::dragonfly(routing, {.servers = kHosts, .routers = 4});
+}
 
 struct Result {
   double median = 0;  // flow, of what it would get alone
@@ -24,7 +26,7 @@ struct Result {
   double hops = 0;    // links per packet
 };
 
-Result over(const Built& built, const std::vector<Flow>& flows, SimConfig config = {}) {
+Result ran_over(const Built& built, const std::vector<Flow>& flows, SimConfig config = {}) {
   config.cut_through = true;
   PacketSim sim(built.fabric, config);
   const Outcome outcome = run_on(sim, flows);
@@ -56,9 +58,9 @@ std::vector<Flow> uniform(std::uint64_t bytes) {
 // Eight hosts share the one link to the next group; over all others together there is room for half of what they send,
 // because every packet takes two global links. Shares differ, so the median says what a flow gets.
 TEST(DragonflySim, AnAdversaryGetsAnEighthMinimallyAndAboutHalfByDetours) {
-  const Result minimal = over(dragonfly("minimal"), adversarial(4'000'000));
-  const Result valiant = over(dragonfly("valiant"), adversarial(4'000'000));
-  const Result ugal = over(dragonfly("ugal"), adversarial(4'000'000));
+  const Result minimal = ran_over(four_routers("minimal"), adversarial(4'000'000));
+  const Result valiant = ran_over(four_routers("valiant"), adversarial(4'000'000));
+  const Result ugal = ran_over(four_routers("ugal"), adversarial(4'000'000));
   for (const auto& [name, result] : {std::pair{"minimal", minimal}, {"valiant", valiant}, {"ugal", ugal}})
     std::printf("adversarial, %s: %.3f of line rate, the median flow %.3f\n", name, result.all, result.median);
   EXPECT_LE(minimal.all, 1.0 / 8);
@@ -71,9 +73,9 @@ TEST(DragonflySim, AnAdversaryGetsAnEighthMinimallyAndAboutHalfByDetours) {
 }
 
 TEST(DragonflySim, UniformTrafficStaysMinimal) {
-  const Result minimal = over(dragonfly("minimal"), uniform(400'000));
-  const Result valiant = over(dragonfly("valiant"), uniform(400'000));
-  const Result ugal = over(dragonfly("ugal"), uniform(400'000));
+  const Result minimal = ran_over(four_routers("minimal"), uniform(400'000));
+  const Result valiant = ran_over(four_routers("valiant"), uniform(400'000));
+  const Result ugal = ran_over(four_routers("ugal"), uniform(400'000));
   std::printf("uniform: minimal %.3f (%.2f hops), valiant %.3f (%.2f), ugal %.3f (%.2f)\n", minimal.all, minimal.hops,
               valiant.all, valiant.hops, ugal.all, ugal.hops);
   EXPECT_LE(ugal.hops, 1.05 * minimal.hops);
@@ -84,7 +86,7 @@ TEST(DragonflySim, UniformTrafficStaysMinimal) {
 
 TEST(DragonflySim, AnyNumberOfThreadsGivesTheSame) {
   for (const std::string routing : {"valiant", "ugal"}) {
-    const Built built = dragonfly(routing);
+    const Built built = four_routers(routing);
     for (const Balance balance : {Balance::entropy, Balance::spray}) {
       for (const bool exact : {false, true}) {
         SimConfig config;

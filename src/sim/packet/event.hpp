@@ -17,7 +17,7 @@ enum class EventKind : std::uint8_t {
   post,
   call,
   control,    // between neighbours: pause, resume, credit
-  delivered,  // a packet that the host has taken out of its NIC
+  delivered,  // a packet that the host has taken out of its NIC, or its program has got to
 };
 
 // What neighbours tell each other, leaves of a scheduled fabric across it, and an entity itself.

@@ -51,12 +51,12 @@ struct ExactConfig {
   FlowControl flow_control = FlowControl::none;
   std::int64_t buffer = 0;            // bytes of a switch; 0: as the catalog says
   std::uint32_t alpha = 256;          // 1/256
-  std::int64_t headroom_latency = 0;  // ps of cable that headroom is meant for; 0: what the cables have
+  Duration headroom_latency;          // of cable that headroom is meant for; 0: what the cables have
   std::int64_t resume_below = 0;      // bytes under the threshold; 0: two full packets
-  std::int64_t reaction = 0;          // ps from the arrival of a pause to its effect
+  Duration reaction;                  // from the arrival of a pause to its effect
   std::int64_t nic_buffer = 2 << 20;  // bytes that a NIC holds for its host
-  std::int64_t watchdog = 0;          // ps of pause after which a queue is thrown away; 0: never
-  std::int64_t deadlock_check = 0;    // ps between looks for circles of paused ports; 0: never
+  Duration watchdog;                  // of pause after which a queue is thrown away; 0: never
+  Duration deadlock_check;            // between looks for circles of paused ports; 0: never
 
   bool is_lossless(std::uint32_t cls) const { return lossless >> cls & 1; }
   // Whether its packets wait for credit.

@@ -58,9 +58,9 @@ bool ExactPorts::at_control(const Event& event) {
       if (path.paused_since != 0) return false;
       path.paused_since = event.time;
       ++details.pauses;
-      if (world_.config.exact.watchdog > 0 && !world_.layout.is_host(event.to))
+      if (world_.config.exact.watchdog.count() > 0 && !world_.layout.is_host(event.to))
         windows_.emit(Event(ControlFrame{.which = port, .cls = cls, .what = Control::watch, .amount = event.time}),
-                      event.time + world_.config.exact.watchdog, event.to);
+                      event.time + world_.config.exact.watchdog.count(), event.to);
       return false;
     case Control::resume:
       if (path.paused_since != 0) details.paused_for += event.time - path.paused_since;

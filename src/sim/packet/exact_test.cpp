@@ -24,7 +24,7 @@ SimConfig lossless(FlowControl control) {
   config.exact.flow_control = control;
   config.exact.lossless = 0b10;
   config.exact.nic_buffer = 1 << 20;
-  config.exact.deadlock_check = 100'000'000;
+  config.exact.deadlock_check = microseconds(100);
   config.trimming = false;
   return config;
 }
@@ -83,7 +83,7 @@ TEST(ExactPorts, PauseNeverDropsWithEnoughHeadroom) {
   for (const std::int64_t reaction : {0, 500'000}) {
     SimConfig config = lossless(FlowControl::pause);
     config.exact.buffer = 2 << 20;  // so small that thresholds are passed
-    config.exact.reaction = reaction;
+    config.exact.reaction = Duration(reaction);
     const std::vector<Flow> flows = incast(63, 500'000);
     const Outcome outcome = run(flows, config);
     EXPECT_TRUE(delivered_once(outcome, flows.size()));
@@ -95,7 +95,7 @@ TEST(ExactPorts, PauseNeverDropsWithEnoughHeadroom) {
 TEST(ExactPorts, PauseDropsWhereHeadroomIsMeantForAShorterCable) {
   SimConfig config = lossless(FlowControl::pause);
   config.exact.buffer = 1 << 20;
-  config.exact.headroom_latency = 25'000;  // 5 m, the cables take 1 us
+  config.exact.headroom_latency = nanoseconds(25);  // 5 m, the cables take 1 us
   const std::vector<Flow> flows = incast(63, 500'000);
   const Outcome outcome = run(flows, config);
   EXPECT_TRUE(delivered_once(outcome, flows.size()));
@@ -116,7 +116,7 @@ TEST(ExactPorts, CreditsNeverDrop) {
 // Packets of an open-loop source, from each of these hosts to host 0 at line rate.
 void flood(PacketSim& sim, std::initializer_list<std::uint32_t> from, std::uint64_t packets) {
   for (const std::uint32_t host : from)
-    sim.start_raw(host, {.peer = 0, .packets = packets, .bytes = 4086, .interval = 4150 * 80, .paths = 16});
+    sim.start_raw(host, {.peer = 0, .packets = packets, .bytes = 4086, .interval = Duration(4150 * 80), .paths = 16});
 }
 
 // One host takes a tenth of its line rate. The pause reaches the leaf, then those who send to it; nothing is lost, and
@@ -152,7 +152,8 @@ SimConfig weighted(std::uint32_t data, std::uint32_t raw) {
 // Both always waiting: raw streams of two sizes do not matter, bytes do.
 TEST(ExactPorts, WeightsShareTheWire) {
   PacketSim sim(fat_tree(), weighted(3, 1));
-  sim.start_raw(1, {.peer = 0, .packets = 100'000, .bytes = 1000, .interval = 20'000});  // four fifths of a line
+  sim.start_raw(1,
+                {.peer = 0, .packets = 100'000, .bytes = 1000, .interval = nanoseconds(20)});  // four fifths of a line
   const Outcome outcome = run_on(sim, {{2, 0, 4'086'000, 0}});
   // The wire into host 0 gives the message three quarters, less what its window cannot fill.
   const double alone = 4'150'000.0 * 80;
@@ -164,7 +165,7 @@ TEST(ExactPorts, WeightsShareTheWire) {
 TEST(ExactPorts, WhoHadTheWireAloneOwesNothing) {
   PacketSim sim(fat_tree(), weighted(1, 1));
   for (const std::uint32_t host : {1u, 3u})
-    sim.start_raw(host, {.peer = 0, .packets = 10'000, .bytes = 4086, .interval = 400'000});
+    sim.start_raw(host, {.peer = 0, .packets = 10'000, .bytes = 4086, .interval = nanoseconds(400)});
   const std::int64_t start = 1'000'000'000;
   const Outcome outcome = run_on(sim, {{2, 0, 4'086'000, start}});
   const double alone = 4'150'000.0 * 80;
@@ -176,7 +177,7 @@ TEST(ExactPorts, AnyNumberOfThreadsGivesTheSame) {
   for (const FlowControl control : {FlowControl::none, FlowControl::pause, FlowControl::credits}) {
     SimConfig config = control == FlowControl::none ? exact_config() : lossless(control);
     config.exact.buffer = 2 << 20;
-    config.exact.watchdog = 30'000'000;
+    config.exact.watchdog = microseconds(30);
     std::vector<Flow> flows = shifted(21, 300'000);
     for (std::uint32_t i = 1; i < 40; ++i) flows.push_back({i, 0, 150'000, 777 * std::int64_t{i}});
     const auto prepare = [](PacketSim& sim) {
@@ -219,13 +220,14 @@ TEST(ExactPorts, ADeadlockIsFoundAndNamed) {
   for (const FlowControl control : {FlowControl::pause, FlowControl::credits}) {
     SimConfig config = lossless(control);
     config.exact.buffer = 8 << 20;
-    config.exact.deadlock_check = 10'000'000;
+    config.exact.deadlock_check = microseconds(10);
     const auto flooded = [&](const fabric::Fabric& fabric) {
       PacketSim sim(fabric, config);
       const std::uint32_t ends = sim.layout().endpoints();
       for (std::uint32_t i = 0; i < ends; ++i)
         for (const std::uint32_t by : {ends / 5, 2 * ends / 5, 3 * ends / 5 + 7})
-          sim.start_raw(i, {.peer = (i + by) % ends, .packets = 2000, .bytes = 4086, .interval = 250'000, .paths = 16});
+          sim.start_raw(
+              i, {.peer = (i + by) % ends, .packets = 2000, .bytes = 4086, .interval = nanoseconds(250), .paths = 16});
       return run_on(sim, {}).result;
     };
     const schedule::RunResult stuck = flooded(dragonfly.fabric);
@@ -325,11 +327,11 @@ TEST(ExactPorts, TheWatchdogEndsAStorm) {
   SimConfig config = lossless(FlowControl::pause);
   config.exact.buffer = 2 << 20;
   const auto victim = [&](std::int64_t watchdog) {
-    config.exact.watchdog = watchdog;
+    config.exact.watchdog = Duration(watchdog);
     PacketSim sim(fat_tree(), config);
     sim.slow_receiver(0, 10);
     flood(sim, {1, 2, 16, 17, 33}, 4000);
-    sim.on_progress = [](const schedule::Progress& progress) { return progress.now < Duration(20'000'000'000); };
+    sim.on_progress = [](const schedule::Progress& progress) { return progress.now < microseconds(20'000); };
     const Outcome outcome = run_on(sim, {{18, 1, 400'000, 1'000'000'000}});
     return std::pair(outcome.sent.size() == 1, outcome.result.counters.watchdog_drops > 0);
   };

@@ -12,7 +12,11 @@ class FastCnp {
  public:
   // It goes by `switching` as any packet does, which knows the ports that call this.
   FastCnp(World& world, Tally& tally, RouteChoice& routes, Switching& switching)
-      : world_(world), tally_(tally), routes_(routes), switching_(switching), interval_(world.config.fast_cnp) {}
+      : world_(world),
+        tally_(tally),
+        routes_(routes),
+        switching_(switching),
+        interval_(world.config.fast_cnp.count()) {}
 
   // A switch has marked a packet, which had other flags before.
   void marked(const Event& packet, int news) {

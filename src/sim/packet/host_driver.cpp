@@ -40,7 +40,7 @@ HostDriver::HostDriver(World& world, Windows& windows, Tally& tally, ComputedPor
 
 void HostDriver::post(std::int64_t when, std::uint32_t endpoint, const transport::Operation& operation) {
   if (windows_.running() && when <= windows_.now()) {
-    stacks_[operation.lane].post(windows_.now(), endpoint, operation);
+    stacks_[operation.lane].post(clock_of(endpoint, windows_.now()), endpoint, operation);
     pump(endpoint, windows_.now());
     return;
   }
@@ -94,7 +94,7 @@ bool HostDriver::poll_in_turn(std::uint32_t endpoint, std::int64_t now, transpor
 }
 
 void HostDriver::pump(std::uint32_t endpoint, std::int64_t now) {
-  if (world_.config.exact.on) return pump_exactly(endpoint, now);
+  if (!world_.plain) return world_.config.exact.on ? pump_exactly(endpoint, now) : pump_program(endpoint, now);
   const Port& port = world_.ports[world_.layout.port_of_endpoint(endpoint)];
   const std::int64_t ahead = kPacketsAhead * world_.layout.slowest_packet();
   transport::Transmit out;
@@ -132,8 +132,10 @@ void HostDriver::handle(const Event& event) {
   switch (event.kind) {
     case EventKind::packet:
     case EventKind::delivered:
-      if (!world_.config.exact.on) {
+      if (world_.plain) {
         ++tally_.arrived;
+      } else if (!world_.config.exact.on) {
+        return program_takes(event);
       } else if (!exact_.buffers().take_from_nic(event)) {
         return;
       }
@@ -145,7 +147,7 @@ void HostDriver::handle(const Event& event) {
       const Post& post = event.post;
       endpoint = post.endpoint;
       stacks_[post.lane].post(
-          now, endpoint,
+          clock_of(endpoint, now), endpoint,
           {post.op, post.peer, post.bytes, post.tag, post.context, post.protocol, post.lane, post.queue});
       break;
     }

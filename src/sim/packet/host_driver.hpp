@@ -34,6 +34,12 @@ class HostDriver {
   void send(std::uint32_t endpoint, const transport::Transmit& packet, std::int64_t now);
   void arm(std::uint32_t endpoint, std::int64_t when, std::int64_t now);
   void complete(std::int64_t now);
+  // host_driver_software.cpp
+  void program_takes(const Event& event);
+  void pump_program(std::uint32_t endpoint, std::int64_t now);
+  std::int64_t clock_of(std::uint32_t endpoint, std::int64_t now) const {
+    return world_.software.empty() ? now : world_.software[endpoint].clock(now);
+  }
   // host_driver_exact.cpp
   void pump_exactly(std::uint32_t endpoint, std::int64_t now);
   void put(const transport::Transmit& packet, std::uint32_t port, std::int64_t now);

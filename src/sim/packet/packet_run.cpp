@@ -1,7 +1,6 @@
 #include "sim/packet/packet_run.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <stdexcept>
 #include <utility>
 
@@ -13,6 +12,7 @@ namespace weft::sim {
 namespace {
 
 constexpr std::uint64_t kHostLinks = std::uint64_t{1} << 63;  // a call about the links of a host, not of a rank
+constexpr std::uint64_t kTagged = std::uint64_t{1} << 62;     // about a rank's messages with tags
 // Beside four times what is on the way at full rate: more than any transport keeps in flight, so that none runs dry.
 constexpr std::uint64_t kMostPosted = 16 << 20;
 constexpr std::uint32_t kStartsBetweenQuestions = 1024;
@@ -25,26 +25,25 @@ PacketRun::PacketRun(schedule::Schedule& schedule, PacketSim& engine, bool hosts
       fabric_(engine.layout().fabric()),
       model_hosts_(hosts),
       runner_(schedule, *this),
+      tagged_(engine.config().any_tagged() ? schedule.ranks() : 0,
+              std::max<std::uint32_t>(1, static_cast<std::uint32_t>(engine.config().streams.size())), *this, runner_,
+              [this](std::int64_t when, std::uint32_t rank) {
+                engine_.call(when, host_of(rank), kTagged | std::uint64_t{rank} << 32);
+              }),
       ranks_(schedule.ranks()) {
   const HostRoutes routes(fabric_);
   armed_.assign(routes.domains(), HostLinks::kNever);
-  first_rank_.assign(routes.domains(), 0xFFFFFFFFu);
   const std::uint32_t gpus = fabric_.cluster().gpus;
-  std::uint32_t widest = 1;
-  for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) {
-    domain_of_.push_back(routes.domain_of(fabric_.gpu(gpu)));
-    std::uint32_t& first = first_rank_[domain_of_.back()];
-    first = std::min(first, gpu);
-    widest = std::max(widest, gpu - first + 1);
-  }
-  message_bits_ = 32 - static_cast<std::uint32_t>(std::bit_width(widest - 1));
+  for (std::uint32_t gpu = 0; gpu < gpus; ++gpu) domain_of_.push_back(routes.domain_of(fabric_.gpu(gpu)));
+  names_ = MessageNames(domain_of_, routes.domains());
+  if (engine_.config().any_tagged()) tagged_.mark_carried_by(names_.highest_bit());
   for (std::uint32_t domain = 0; domain < routes.domains(); ++domain) domain_of_.push_back(domain);  // its switches
   for (std::uint32_t i = 0; i < engine_.shards(); ++i)
-    hosts_.push_back(std::make_unique<Hosts>(engine_.layout(), rates, engine_.config().failover));
+    hosts_.push_back(std::make_unique<Hosts>(engine_.layout(), rates, engine_.config()));
   bool answered = false;  // of raw messages, nobody hears of a fault
   for (std::uint32_t stream = 0; stream < std::max<std::size_t>(1, engine_.config().streams.size()); ++stream)
     answered = answered || !is_raw(stream);
-  fails_over_ = answered && engine_.config().failover > 0 && !engine_.outages().empty();
+  fails_over_ = answered && engine_.config().failover.count() > 0 && !engine_.outages().empty();
   if (!fails_over_) return;
   parts_.resize(ranks_);
   for (const auto& each : hosts_) each->failures = schedule::Failures(engine_.outages());
@@ -60,22 +59,13 @@ bool PacketRun::joined(std::uint32_t from, std::uint32_t to) {
 
 // ---- messages
 
-// What the receiver sees of a message: who sent it, and which of its own it is; where parts may move, which of its
-// parts.
-std::uint32_t PacketRun::name(std::uint32_t rank, std::uint32_t message) const {
-  const std::uint32_t within = rank - first_rank_[domain_of(rank)];
-  if (message_bits_ == 32) return message;
-  if (message >> message_bits_ != 0) throw std::logic_error("one GPU sent more messages than can be told apart");
-  return within << message_bits_ | message;
-}
-
 void PacketRun::post(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message,
                      std::uint64_t bytes, std::uint32_t queue) {
   if (!fails_over_) return launch(now, pair, from, message, message, bytes, queue);
   const std::uint32_t part =
       parts_[from].add({static_cast<std::uint32_t>(bytes), queue, Part::kNotFailed, pair, pair, message, 0});
   // The NIC may have been given up while the message was on its way to it.
-  if (may_move(runner_.message(from, message).stream) && hosts_of(domain_of(from)).failover.avoids(now, pair) &&
+  if (may_move(stream_of(from, message)) && hosts_of(domain_of(from)).failover.avoids(now, pair) &&
       move(now, from, part))
     return;
   launch(now, from, part);
@@ -88,8 +78,8 @@ void PacketRun::launch(std::int64_t now, std::uint32_t from, std::uint32_t part)
 
 void PacketRun::launch(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message,
                        std::uint32_t named, std::uint64_t bytes, std::uint32_t queue) {
-  const std::uint32_t tag = name(from, named);
-  const std::uint32_t stream = runner_.message(from, message).stream;
+  const std::uint32_t tag = names_.name(domain_of(from), from, named);
+  const std::uint32_t stream = stream_of(from, message);
   const SimConfig& config = engine_.config();
   engine_.post(now, pair.source,
                {config.verb_of(stream), pair.destination, bytes, tag, tag, config.protocol_of(stream),
@@ -108,8 +98,13 @@ std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
   const auto [from, to, bytes, message, leaves, enters, handed] = transfer;
   const std::uint32_t domain = domain_of(from);
   Hosts& hosts = hosts_of(domain);
-  const std::uint32_t stream = runner_.message(from, message).stream;
-  if (model_hosts_ && domain == domain_of(to)) {
+  const std::uint32_t stream = stream_of(from, message);
+  const bool stays = model_hosts_ && domain == domain_of(to);
+  if (!stays && engine_.config().is_tagged(stream) && !tagged_.is_carried(message)) {
+    tagged_.send(now, transfer, stream);
+    return 1;
+  }
+  if (stays) {
     const HostRoute* route =
         is_read(stream) ? hosts.routes.find(part(to), part(from)) : hosts.routes.find(part(from), part(to));
     cross(now, domain, route, {Crossing::Kind::inside, from, to, message, {}, bytes, 0, 0, kNew, 0, {}});
@@ -130,7 +125,7 @@ std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
     const Crossing out{Crossing::Kind::out, from, to, message, pair, stripe, part_bytes, 0, kNew, queue, {}};
     if (is_read(stream)) {
       const std::uint64_t first = std::min(part_bytes, stripe);
-      read_in_parts(now, hosts, {pair, from, message, first, kNew, stripe - first});
+      read_in_parts(now, hosts, {pair, from, message, first, Read::kNoPart, stripe - first});
     } else if (model_hosts_) {
       cross(now, domain, route_out(hosts.routes, transfer, nic(pair.source)), out);
     } else {
@@ -143,35 +138,44 @@ std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
   return parts;
 }
 
+// To the schedule, or to the layer between it and what was carried.
+void PacketRun::tell_sent(std::int64_t now, std::uint32_t from, std::uint32_t message) {
+  tagged_.is_carried(message) ? tagged_.sent(now, from, message) : runner_.sent(now, from, message);
+}
+
+void PacketRun::tell_received(std::int64_t now, std::uint32_t to, std::uint32_t from, std::uint32_t message) {
+  tagged_.is_carried(message) ? tagged_.received(now, to, from, message) : runner_.received(now, to, from, message);
+}
+
 void PacketRun::completed(std::int64_t now, const transport::Completion& done) {
   using Kind = transport::Completion::Kind;
   const std::uint32_t sender = done.kind == Kind::received ? done.peer : done.endpoint;
   const std::uint32_t domain = engine_.layout().host_of(sender) - engine_.layout().switches();
   const std::uint32_t named = done.kind == Kind::received ? done.tag : done.context;
-  const std::uint32_t from = first_rank_[domain] + (message_bits_ == 32 ? 0 : named >> message_bits_);
-  const std::uint32_t number = message_bits_ == 32 ? named : named & ((1u << message_bits_) - 1);
+  const std::uint32_t from = names_.rank_of(domain, named);
+  const std::uint32_t number = names_.message_of(named);
   const std::uint32_t message = fails_over_ ? parts_[from][number].message : number;
   if (done.kind == Kind::failed && fails_over_) return failed(now, from, number);
   if (done.kind == Kind::sent || done.kind == Kind::failed) {
     const NicPair home = fails_over_ ? parts_[from][number].home : NicPair{done.endpoint, done.peer};
-    settle(now, from, runner_.message(from, message).stream, home, done.bytes);
+    settle(now, from, stream_of(from, message), home, done.bytes);
   }
   if (done.kind == Kind::failed) return give_up(now, done.endpoint);
-  const bool moves = fails_over_ && may_move(runner_.message(from, message).stream);
+  const bool moves = fails_over_ && may_move(stream_of(from, message));
   if (moves && done.kind != Kind::received) {
     hosts_of(domain).failover.succeeded(parts_[from][number].pair);
     parts_[from].arrived(number);
   }
-  if (done.kind == Kind::sent) return runner_.sent(now, from, message);
+  if (done.kind == Kind::sent) return tell_sent(now, from, message);
   if (done.kind == Kind::read_done) return has_read(now, from, message, done);
-  const std::uint32_t to = runner_.message(from, message).destination;
+  const std::uint32_t to = destination_of(from, message);
   const std::uint32_t target = domain_of(to);
   if (fails_over_) {
     // Its sender could not know. Of raw messages every packet is told.
     if (moves && std::exchange(parts_[from][number].delivered, 1) != 0) return;
     hosts_of(target).failures.delivered.add(Duration(now), done.bytes);
   }
-  if (!model_hosts_) return runner_.received(now, to, from, message);
+  if (!model_hosts_) return tell_received(now, to, from, message);
   cross(now, target, hosts_of(target).routes.find(nic(done.endpoint), part(to)),
         {Crossing::Kind::in, from, to, message, {}, done.bytes, 0, 0, kNew, 0, {}});
 }
@@ -251,7 +255,7 @@ void PacketRun::give_up(std::int64_t now, std::uint32_t endpoint) {
 void PacketRun::give_up_part(std::int64_t now, std::uint32_t from, std::uint32_t number) {
   const Part each = parts_[from][number];
   give_up(now, each.pair.source);
-  settle(now, from, runner_.message(from, each.message).stream, each.home, each.bytes);
+  settle(now, from, stream_of(from, each.message), each.home, each.bytes);
 }
 
 // A new message takes the NICs that are known to work, if there are any.
@@ -265,7 +269,7 @@ bool PacketRun::move(std::int64_t now, std::uint32_t from, std::uint32_t number)
   Part& each = parts_[from][number];
   const std::uint32_t domain = domain_of(from);
   Hosts& hosts = hosts_of(domain);
-  const std::uint32_t to = runner_.message(from, each.message).destination;
+  const std::uint32_t to = destination_of(from, each.message);
   const auto usable = [&](const NicPair& pair) {
     return !model_hosts_ || (hosts.routes.find(part(from), nic(pair.source)) != nullptr &&
                              hosts.routes.find(nic(pair.destination), part(to)) != nullptr);
@@ -274,7 +278,7 @@ bool PacketRun::move(std::int64_t now, std::uint32_t from, std::uint32_t number)
   if (!other) return false;
   ++hosts.failures.moved;
   each.pair = *other;
-  if (model_hosts_ && !is_read(runner_.message(from, each.message).stream))
+  if (model_hosts_ && !is_read(stream_of(from, each.message)))
     cross(now, domain, hosts.routes.find(part(from), nic(other->source)),
           {Crossing::Kind::out, from, to, each.message, *other, each.bytes, each.bytes, 0, number, 0, {}});
   else
@@ -285,7 +289,7 @@ bool PacketRun::move(std::int64_t now, std::uint32_t from, std::uint32_t number)
 // By the NIC that the part names now.
 void PacketRun::try_again(std::int64_t now, Hosts& hosts, std::uint32_t from, std::uint32_t number) {
   const Part& each = parts_[from][number];
-  if (!is_read(runner_.message(from, each.message).stream)) return launch(now, from, number);
+  if (!is_read(stream_of(from, each.message))) return launch(now, from, number);
   read(now, hosts, {each.pair, from, each.message, each.bytes, number});
 }
 
@@ -295,8 +299,8 @@ void PacketRun::failed(std::int64_t now, std::uint32_t from, std::uint32_t numbe
   if (each.since == Part::kNotFailed) each.since = now;
   Hosts& hosts = hosts_of(domain_of(from));
   hosts.failover.failed(now, each.pair);
-  if (is_read(runner_.message(from, each.message).stream)) read_next(now, hosts, each.pair);
-  if (now - each.since >= config.give_up) return give_up_part(now, from, number);
+  if (is_read(stream_of(from, each.message))) read_next(now, hosts, each.pair);
+  if (now - each.since >= config.give_up.count()) return give_up_part(now, from, number);
   if (move(now, from, number)) {
     hosts.failures.note_moved(Duration(now));
   } else if (config.failover < config.give_up) {
@@ -323,15 +327,11 @@ schedule::Failures PacketRun::take_failures() {
 
 // The latencies inside both servers stand before the request: when it is sent does not change how long it takes.
 void PacketRun::read(std::int64_t now, Hosts& hosts, const Read& each) {
-  Reads& line = hosts.reads[each.pair];
-  if (line.open >= engine_.config().stack.srd.reads) {
-    line.waiting.push_back(each);
-    return;
-  }
-  ++line.open;
+  if (!hosts.reads.has_room(each.pair)) return hosts.reads.wait(each);
+  hosts.reads.begins(each.pair);
   std::int64_t at = now;
   if (model_hosts_) {
-    const std::uint32_t to = runner_.message(each.from, each.message).destination;
+    const std::uint32_t to = destination_of(each.from, each.message);
     // One after the other: a route that is found may move those found before.
     const auto latency = [&](fabric::NodeId gpu, fabric::NodeId nic_node) {
       const HostRoute* route = hosts.routes.find(gpu, nic_node);
@@ -340,45 +340,35 @@ void PacketRun::read(std::int64_t now, Hosts& hosts, const Read& each) {
     };
     at += latency(part(each.from), nic(each.pair.source)) + latency(part(to), nic(each.pair.destination));
   }
-  if (each.part == kNew) return launch(at, each.pair, each.from, each.message, each.message, each.bytes, 0);
+  if (each.part == Read::kNoPart) return launch(at, each.pair, each.from, each.message, each.message, each.bytes, 0);
   launch(at, each.from, each.part);
 }
 
-// The first part of what is to be read, with a number where parts may move; the whole keeps the others.
-PacketRun::Read PacketRun::take_part(Read& whole) {
-  Read part = whole;
-  part.rest = 0;
-  if (fails_over_ && part.part == kNew)
+// Where parts may move, each has a number.
+Read PacketRun::numbered(Read part) {
+  if (fails_over_ && part.part == Read::kNoPart)
     part.part = parts_[part.from].add(
         {static_cast<std::uint32_t>(part.bytes), 0, Part::kNotFailed, part.pair, part.pair, part.message, 0});
-  whole.bytes = std::min(whole.bytes, whole.rest);
-  whole.rest -= whole.bytes;
   return part;
 }
 
-// As far as the transport takes them; what waits is one entry, however long it is.
+// As far as the transport takes them.
 void PacketRun::read_in_parts(std::int64_t now, Hosts& hosts, Read whole) {
   for (bool more = true; more;) {
-    Reads& line = hosts.reads[whole.pair];
-    if (line.open >= engine_.config().stack.srd.reads) return line.waiting.push_back(whole);
+    if (!hosts.reads.has_room(whole.pair)) return hosts.reads.wait(whole);
     more = whole.rest > 0;
-    read(now, hosts, take_part(whole));
+    read(now, hosts, numbered(whole.take_part()));
   }
 }
 
 // One was answered, or failed. Those that wait for NICs that do not get through go by others.
 void PacketRun::read_next(std::int64_t now, Hosts& hosts, const NicPair& pair) {
-  --hosts.reads[pair].open;
-  for (bool found = false; !found;) {
-    Reads& line = hosts.reads[pair];  // to move one may begin other lines, and move this one
-    if (line.waiting.empty()) return;
-    const bool last = line.waiting.front().rest == 0;
-    const Read next = take_part(line.waiting.front());
-    if (last) line.waiting.pop_front();
-    const bool avoided = next.part != kNew && hosts.failover.avoids(now, pair);
+  hosts.reads.ended(pair);
+  while (const std::optional<Read> waiting = hosts.reads.next(pair)) {
+    const Read next = numbered(*waiting);
+    const bool avoided = next.part != Read::kNoPart && hosts.failover.avoids(now, pair);
     if (avoided && move(now, next.from, next.part)) continue;
-    read(now, hosts, next);
-    found = true;
+    return read(now, hosts, next);
   }
 }
 
@@ -391,8 +381,8 @@ void PacketRun::has_read(std::int64_t now, std::uint32_t from, std::uint32_t mes
   if (model_hosts_)
     return cross(now, domain, hosts.routes.find(nic(done.endpoint), part(from)),
                  {Crossing::Kind::inside, from, from, message, {}, done.bytes, 0, 0, kNew, 0, {}});
-  runner_.received(now, from, from, message);
-  runner_.sent(now, from, message);
+  tell_received(now, from, from, message);
+  tell_sent(now, from, message);
 }
 
 // ---- inside the servers
@@ -400,11 +390,11 @@ void PacketRun::has_read(std::int64_t now, std::uint32_t from, std::uint32_t mes
 // What goes again by another NIC goes when it can, and raw packets know no order.
 bool PacketRun::keeps_order(const Crossing& crossing) {
   return crossing.kind == Crossing::Kind::out && crossing.again == kNew &&
-         !is_raw(runner_.message(crossing.from, crossing.message).stream);
+         !is_raw(stream_of(crossing.from, crossing.message));
 }
 
 PacketRun::Connection PacketRun::connection_of(const Crossing& crossing) {
-  const std::uint32_t stream = runner_.message(crossing.from, crossing.message).stream;
+  const std::uint32_t stream = stream_of(crossing.from, crossing.message);
   return {crossing.from, crossing.to, crossing.pair.source, crossing.pair.destination, stream << 8 | crossing.queue};
 }
 
@@ -456,10 +446,10 @@ void PacketRun::moved(std::int64_t now, Hosts& hosts, const HostLinks::Ready& re
   switch (each.kind) {
     case Crossing::Kind::inside:
       if (each.from != each.to) hosts.inside_bytes += each.bytes;  // what was read was delivered by a NIC
-      runner_.received(now, each.to, each.from, each.message);
-      return runner_.sent(now, each.from, each.message);
+      tell_received(now, each.to, each.from, each.message);
+      return tell_sent(now, each.from, each.message);
     case Crossing::Kind::in:
-      return runner_.received(now, each.to, each.from, each.message);
+      return tell_received(now, each.to, each.from, each.message);
     case Crossing::Kind::out:
       return launch(now, each.from, each.again);
   }
@@ -485,8 +475,9 @@ bool PacketRun::is_stopped(Hosts& hosts) {
 
 void PacketRun::called(std::int64_t now, std::uint32_t, std::uint64_t context) {
   if ((context & kHostLinks) == 0) {
-    const auto rank = static_cast<std::uint32_t>(context >> 32);
+    const auto rank = static_cast<std::uint32_t>((context & ~kTagged) >> 32);
     if (is_stopped(hosts_of(domain_of(rank)))) return;
+    if (context & kTagged) return tagged_.called(now, rank);
     return runner_.done(now, rank, static_cast<std::uint32_t>(context));
   }
   const auto domain = static_cast<std::uint32_t>(context);

@@ -13,12 +13,13 @@
 // A server is often faster than its NIC. What is ready and has no room there waits as a number of bytes, not as parts:
 // a message of any length costs what its transport is busy with.
 //
+// Streams whose verb is tagged have a layer of messages between the schedule and what is carried (tagged.hpp).
+//
 // Where links go down, parts whose NIC does not get through go by another one (failover.hpp), but for those of raw
 // messages: nobody notices that they do not get through.
 
 #include <array>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -32,8 +33,11 @@
 #include "sim/host/host_links.hpp"
 #include "sim/host/host_route.hpp"
 #include "sim/host/stripes.hpp"
+#include "sim/packet/message_names.hpp"
 #include "sim/packet/packet_sim.hpp"
 #include "sim/packet/parts.hpp"
+#include "sim/packet/reads.hpp"
+#include "sim/packet/tagged.hpp"
 #include "sim/run/runner.hpp"
 
 namespace weft::sim {
@@ -91,23 +95,13 @@ class PacketRun final : public Network, public Client {
   // What keeps the order of its messages: ranks, NICs, stream and queue pair. Who sends several streams at once opens
   // connections for each.
   using Connection = std::array<std::uint32_t, 5>;
-  // Reads of one NIC from another: the transport takes so many at a time, the others wait.
-  struct Read {
-    NicPair pair;
-    std::uint32_t from;
-    std::uint32_t message;
-    std::uint64_t bytes;
-    std::uint32_t part;      // where parts may move; kNew: they do not, or it has no number yet
-    std::uint64_t rest = 0;  // bytes behind it, in parts like it that nobody has asked for
-  };
-  struct Reads {
-    std::uint32_t open = 0;
-    std::deque<Read> waiting;
-  };
   // What belongs to the hosts of one shard, and is touched by its thread only.
   struct Hosts {
-    Hosts(const Layout& layout, const HostRates& rates, std::int64_t silence)
-        : routes(layout.fabric(), rates), links(routes), failover(layout, silence) {}
+    Hosts(const Layout& layout, const HostRates& rates, const SimConfig& config)
+        : routes(layout.fabric(), rates),
+          links(routes),
+          reads(config.stack.srd.reads),
+          failover(layout, config.failover.count()) {}
     HostRoutes routes;
     HostLinks links;
     std::vector<Crossing> crossings;
@@ -117,7 +111,7 @@ class PacketRun final : public Network, public Client {
     std::map<Connection, HostLinks::TransferId> last_out;  // of connections with something on its way to their NIC
     std::map<std::array<std::uint32_t, 3>, std::uint32_t> turns;  // by pair of NICs and stream: messages so far
     ByNicPair<Backlog> backlogs;
-    ByNicPair<Reads> reads;
+    Reads reads;
     Failover failover;
     schedule::Failures failures;                       // those of these hosts
     std::int64_t gave_up = schedule::kNotYet.count();  // when a transport did so last
@@ -144,7 +138,7 @@ class PacketRun final : public Network, public Client {
   std::uint32_t next_queue(Hosts& hosts, const NicPair& pair, std::uint32_t stream);
   void read(std::int64_t now, Hosts& hosts, const Read& part);
   void read_in_parts(std::int64_t now, Hosts& hosts, Read whole);
-  Read take_part(Read& whole);
+  Read numbered(Read part);
   void has_read(std::int64_t now, std::uint32_t from, std::uint32_t message, const transport::Completion& done);
   void read_next(std::int64_t now, Hosts& hosts, const NicPair& pair);
   void launch(std::int64_t now, const NicPair& pair, std::uint32_t from, std::uint32_t message, std::uint32_t named,
@@ -159,7 +153,15 @@ class PacketRun final : public Network, public Client {
   schedule::Failures take_failures();
   void arm(Hosts& hosts, std::uint32_t domain);
   bool is_stopped(Hosts& hosts);
-  std::uint32_t name(std::uint32_t rank, std::uint32_t message) const;
+  std::uint32_t stream_of(std::uint32_t from, std::uint32_t message) const {
+    return tagged_.is_carried(message) ? tagged_.stream_of(from, message) : runner_.message(from, message).stream;
+  }
+  std::uint32_t destination_of(std::uint32_t from, std::uint32_t message) const {
+    return tagged_.is_carried(message) ? tagged_.destination_of(from, message)
+                                       : std::uint32_t{runner_.message(from, message).destination};
+  }
+  void tell_sent(std::int64_t now, std::uint32_t from, std::uint32_t message);
+  void tell_received(std::int64_t now, std::uint32_t to, std::uint32_t from, std::uint32_t message);
   bool is_raw(std::uint32_t stream) const { return engine_.config().protocol_of(stream) == transport::Protocol::raw; }
   bool is_read(std::uint32_t stream) const { return engine_.config().verb_of(stream) == transport::Op::read; }
   bool may_move(std::uint32_t stream) const { return fails_over_ && !is_raw(stream); }
@@ -170,10 +172,10 @@ class PacketRun final : public Network, public Client {
   const fabric::Fabric& fabric_;
   bool model_hosts_;
   Runner runner_;
+  Tagged tagged_;
   std::uint32_t ranks_;
-  std::uint32_t message_bits_ = 32;            // of a tag; above them: which GPU of its domain
   std::vector<std::uint32_t> domain_of_;       // by rank
-  std::vector<std::uint32_t> first_rank_;      // by domain
+  MessageNames names_;                         // of messages; where parts may move, of parts
   std::vector<std::int64_t> armed_;            // by domain: when its links are looked at next
   std::vector<std::unique_ptr<Hosts>> hosts_;  // by shard
   bool fails_over_ = false;                    // parts are numbered, and some may move

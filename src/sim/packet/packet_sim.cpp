@@ -21,14 +21,15 @@ constexpr std::uint32_t kFewestSamples = 16;  // that every link may have
 PacketSim::PacketSim(const fabric::Fabric& fabric, const SimConfig& config)
     : world_(fabric, config), config_(world_.config), layout_(world_.layout) {
   config_.stack.for_each([&](const transport::Description& each, auto& own) {
-    if constexpr (requires { own.longest_wait; }) own.longest_wait = longest_wait(each.data);
-    if constexpr (requires { own.drops; }) own.drops = own.longest_wait == 0 && (config_.fifo || !config_.trimming);
+    if constexpr (requires { own.longest_wait; }) own.longest_wait = Duration(longest_wait(each.data));
+    if constexpr (requires { own.drops; })
+      own.drops = own.longest_wait.count() == 0 && (config_.fifo || !config_.trimming);
   });
-  config_.stack.set_network(layout_.base_rtt(), layout_.slowest_packet(), config_.full_packet);
+  config_.stack.set_network(Duration(layout_.base_rtt()), Duration(layout_.slowest_packet()), config_.full_packet);
   config_.stack.seed = config_.seed;
   if (config_.exact.on) prepare_exact();
   if (config_.exact.is_scheduled()) prepare_scheduled();
-  if (config_.fast_cnp > 0) world_.told.resize(layout_.switches());
+  if (config_.fast_cnp.count() > 0) world_.told.resize(layout_.switches());
   if (config_.balance == Balance::flowlet || config_.balance == Balance::flowlet_global)
     world_.flowlets.resize(layout_.switches());
   if (config_.balance == Balance::flowlet_global) world_.published.resize(layout_.ports());
@@ -43,12 +44,18 @@ PacketSim::PacketSim(const fabric::Fabric& fabric, const SimConfig& config)
       shape(port, {(8'000'000'000'000 + shaper.rate.count() - 1) / shaper.rate.count(), shaper.burst.count(),
                    shaper.queue.count(), 0});
   }
-  if (config_.sample > 0)
+  if (config_.sample.count() > 0)
     for (std::uint32_t port = 0; port < layout_.ports(); ++port)
-      special(port).samples = special(port).refused = Samples(config_.sample, most_samples());
+      special(port).samples = special(port).refused = Samples(config_.sample.count(), most_samples());
 }
 
 PacketSim::~PacketSim() = default;
+
+Software& PacketSim::software_of(std::uint32_t endpoint) {
+  world_.plain = false;
+  world_.software.resize(layout_.endpoints());
+  return world_.software[endpoint];
+}
 
 std::uint32_t PacketSim::most_samples() const {
   return std::max(kFewestSamples, config_.most_samples / layout_.ports());
@@ -147,11 +154,11 @@ std::int64_t PacketSim::overtaking(const Flow& flow, const Cut& cut) const {
 void PacketSim::look_around() {
   const std::int64_t now = window_ * layout_.look_ahead();
   if (config_.balance == Balance::flowlet_global && now >= next_publication_) {
-    next_publication_ = now + config_.load_interval;
+    next_publication_ = now + config_.load_interval.count();
     for (std::uint32_t port = 0; port < layout_.ports(); ++port) world_.published[port] = world_.load(port, now);
   }
   if (!can_lock_up() || now < next_search_) return;
-  next_search_ = now + config_.exact.deadlock_check;
+  next_search_ = now + config_.exact.deadlock_check.count();
   const Circle found = find_deadlock();
   if (!found.names.empty() && found == suspected_) {
     deadlock_ = found.names;
@@ -232,7 +239,7 @@ schedule::RunResult PacketSim::run(Client& client) {
   check_conservation();
 
   schedule::RunResult result;
-  result.executor = "packet";
+  result.fidelity = schedule::Fidelity::packet;
   result.seed = config_.seed;
   if (stopped_) result.stopped_by = deadlock_.empty() ? "stopped" : "deadlock";
   result.deadlock = deadlock_;
@@ -314,11 +321,11 @@ void PacketSim::collect_links(schedule::RunResult& result, std::size_t most) con
   const auto load = [&](std::uint32_t port) {
     return world_.ports[port].bytes * static_cast<std::uint64_t>(layout_.link(layout_.far(port).link).per_byte);
   };
-  const std::size_t kept = config_.sample > 0 ? used.size() : std::min(most, used.size());
+  const std::size_t kept = config_.sample.count() > 0 ? used.size() : std::min(most, used.size());
   std::partial_sort(used.begin(), used.begin() + static_cast<std::ptrdiff_t>(kept), used.end(),
                     [&](std::uint32_t a, std::uint32_t b) { return load(a) != load(b) ? load(a) > load(b) : a < b; });
   used.resize(kept);
-  result.sample_asked = Duration(config_.sample);
+  result.sample_asked = config_.sample;
   // One interval for all, that of the link with most to tell.
   for (const Special& each : world_.specials)
     result.sample_interval = Duration(std::max(result.sample_interval.count(), each.samples.interval()));

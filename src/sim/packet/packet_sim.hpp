@@ -36,6 +36,8 @@ class PacketSim {
   void shape(std::uint32_t port, const Bucket& bucket);
   void slow_receiver(std::uint32_t endpoint,
                      std::uint32_t millionths);  // exact ports: the host takes so much of the line rate
+  // Of hosts whose transport is a program; computed ports. Any of them makes all hosts' transports programs.
+  Software& software_of(std::uint32_t endpoint);
   // Times at which links are down, each once and by start; a fault that comes again and again counts until its first
   // end.
   std::vector<schedule::Outage> outages() const;
@@ -123,7 +125,7 @@ class PacketSim {
   Circle find_deadlock() const;
   // With a watchdog no pause is for ever.
   bool can_lock_up() const {
-    return config_.exact.on && config_.exact.deadlock_check > 0 && config_.exact.watchdog == 0;
+    return config_.exact.on && config_.exact.deadlock_check.count() > 0 && config_.exact.watchdog.count() == 0;
   }
   const PacketPool& pool_of(std::uint32_t port) const { return shards_[shard_of(layout_.owner(port))]->pool(); }
   void check_conservation() const;

@@ -47,9 +47,9 @@ void PacketSim::prepare_exact() {
   // and at both ends a packet that was begun.
   for (std::uint32_t kind = 0; kind < layout_.link_kinds(); ++kind) {
     const Link& link = layout_.link(kind);
-    const std::int64_t cable = exact.headroom_latency > 0 ? exact.headroom_latency : link.latency;
+    const std::int64_t cable = exact.headroom_latency.count() > 0 ? exact.headroom_latency.count() : link.latency;
     const std::int64_t time =
-        2 * cable + link.wire(config_.full_packet) + link.wire(kControlBytes) + exact.reaction + slowest_asic;
+        2 * cable + link.wire(config_.full_packet) + link.wire(kControlBytes) + exact.reaction.count() + slowest_asic;
     world.headroom.push_back(link.per_byte == 0 ? 0 : link.bytes_in(time) + 2 * std::int64_t{config_.full_packet});
   }
   world.credit = INT64_MAX;

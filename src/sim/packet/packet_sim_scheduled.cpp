@@ -19,7 +19,7 @@ void PacketSim::prepare_scheduled() {
   if (!layout_.can_be_scheduled()) return;  // exact_problem() says so
   world.leaves.resize(layout_.switches());
   for (ScheduledLeaf& leaf : world.leaves)
-    leaf.up.samples = leaf.down.samples = Samples(config_.sample, most_samples());
+    leaf.up.samples = leaf.down.samples = Samples(config_.sample.count(), most_samples());
   world.granting.resize(std::size_t{layout_.endpoints()} * config_.exact.classes);
   world.most = kPacketsOfAGrant * config_.full_packet;
   const std::int64_t loop = layout_.credit_loop();

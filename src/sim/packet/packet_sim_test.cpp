@@ -214,7 +214,7 @@ TEST(PacketSim, WatchingALinkChangesNothing) {
     std::vector<Flow> flows = shifted(21, 300'000);
     for (std::uint32_t i = 1; i < 40; ++i) flows.push_back({i, 0, 150'000, 777 * std::int64_t{i}});
     const Outcome plain = run(flows, config);
-    config.sample = 1'000'000;
+    config.sample = microseconds(1);
     const Outcome sampled = run(flows, config, [](PacketSim& sim) { sim.capture(0); });
     EXPECT_EQ(plain.result.digest, sampled.result.digest) << "fifo: " << fifo;
     EXPECT_GT(sampled.result.samples.size(), 100u);
@@ -240,7 +240,7 @@ TEST(PacketSim, ACaptureThatHasNoRoomForMoreSaysUntilWhenItIsWhole) {
 TEST(PacketSim, SamplesThatAreTooManyBecomeCoarserAndKeepTheirSums) {
   const std::vector<Flow> flows = shifted(21, 300'000);
   SimConfig config;
-  config.sample = 100'000;
+  config.sample = nanoseconds(100);
   config.queue_bytes = 40'000;
   const Outcome fine = run(flows, config);
   EXPECT_EQ(fine.result.sample_interval.count(), 100'000);
@@ -276,10 +276,10 @@ TEST(PacketSim, SamplesThatAreTooManyBecomeCoarserAndKeepTheirSums) {
 
 TEST(PacketSim, WatchingALinkChangesNothingWhereSwitchesSendCnps) {
   SimConfig config = over(transport::Protocol::rocev2);
-  config.fast_cnp = 1'000'000;
+  config.fast_cnp = microseconds(1);
   config.queue_bytes = 60'000;
   const auto incast = [&](std::int64_t sample) {
-    config.sample = sample;
+    config.sample = Duration(sample);
     PacketSim sim(fat_tree(), config);
     for (std::uint32_t i = 1; i < 16; ++i)
       sim.post(0, i, {.peer = 0, .bytes = 500'000, .tag = i, .protocol = config.protocol});

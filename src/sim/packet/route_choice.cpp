@@ -57,7 +57,7 @@ std::uint32_t RouteChoice::choose_by_load(const Event& event) {
   auto& table = world_.flowlets[event.to];
   if (table.empty()) table.resize(kFlowlets);
   World::Flowlet& flowlet = table[mix64(entropy_of(event)) % kFlowlets];
-  if (flowlet.last == 0 || event.time - flowlet.last > world_.config.flowlet_gap ||
+  if (flowlet.last == 0 || event.time - flowlet.last > world_.config.flowlet_gap.count() ||
       flowlet.port - range.first >= range.count || world_.avoids(flowlet.port, event.time))
     flowlet.port = least_loaded(event, range.first, range.count);
   flowlet.last = event.time;

@@ -65,18 +65,18 @@ TEST(Samples, PartsOfABundleAddUp) {
   for (const LinkSample& row : rows) EXPECT_EQ(bytes[row.time.count()], row.bytes);
 }
 
-struct Kind {
+struct Ports {
   std::string name;
   SimConfig config;
   std::function<void(PacketSim&)> prepare;
 };
 
-void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
+void PrintTo(const Ports& kind, std::ostream* out) { *out << kind.name; }
 
 SimConfig short_queues() {
   SimConfig config;
   config.queue_bytes = 60'000;
-  config.sample = 1'000'000;
+  config.sample = microseconds(1);
   return config;
 }
 
@@ -90,8 +90,8 @@ SimConfig exact(FlowControl control, bool trimming) {
   return config;
 }
 
-std::vector<Kind> kinds() {
-  std::vector<Kind> all;
+std::vector<Ports> kinds() {
+  std::vector<Ports> all;
   const auto add = [&](const std::string& name, const SimConfig& config, std::function<void(PacketSim&)> prepare = {}) {
     all.push_back({name, config, std::move(prepare)});
   };
@@ -108,7 +108,7 @@ std::vector<Kind> kinds() {
   add("fifo", fifo);
   add("two_class", short_queues());
   SimConfig odd = short_queues();
-  odd.sample = 333'000;
+  odd.sample = nanoseconds(333);
   add("two_class_in_odd_intervals", odd);
   add("two_class_lossy", short_queues(), lossy);
   add("two_class_slow", short_queues(), slow);
@@ -121,7 +121,7 @@ std::vector<Kind> kinds() {
   add("exact_slow", exact(FlowControl::none, true), slow);
   SimConfig pause = over(transport::Protocol::rocev2, exact(FlowControl::pause, false));
   add("pause", pause);
-  pause.exact.watchdog = 3'000'000;
+  pause.exact.watchdog = microseconds(3);
   add("pause_with_watchdog", pause, [](PacketSim& sim) { sim.slow_receiver(0, 50'000); });
   SimConfig small_nic = over(transport::Protocol::tcp, exact(FlowControl::none, false));
   small_nic.exact.nic_buffer = 100'000;
@@ -132,7 +132,7 @@ std::vector<Kind> kinds() {
   return all;
 }
 
-class EveryPort : public ::testing::TestWithParam<Kind> {};
+class EveryPort : public ::testing::TestWithParam<Ports> {};
 INSTANTIATE_TEST_SUITE_P(Samples, EveryPort, ::testing::ValuesIn(kinds()),
                          [](const auto& kind) { return kind.param.name; });
 
@@ -143,7 +143,7 @@ std::vector<Flow> crossing_and_meeting() {
   return flows;
 }
 
-schedule::RunResult watch(const Kind& kind, const std::vector<Flow>& flows, std::uint32_t threads = 1) {
+schedule::RunResult watch(const Ports& kind, const std::vector<Flow>& flows, std::uint32_t threads = 1) {
   SimConfig config = kind.config;
   config.threads = threads;
   PacketSim sim(leaves_and_spines(), config);
@@ -159,7 +159,7 @@ schedule::RunResult watch(const Kind& kind, const std::vector<Flow>& flows, std:
 }
 
 TEST_P(EveryPort, SamplesAddUpToTheTableOfLinks) {
-  const Kind& kind = GetParam();
+  const Ports& kind = GetParam();
   const schedule::RunResult result = watch(kind, crossing_and_meeting());
   std::vector<LinkSample> sums(result.links.size());
   for (const LinkSample& each : result.samples) {
@@ -173,7 +173,7 @@ TEST_P(EveryPort, SamplesAddUpToTheTableOfLinks) {
     sum.lost += each.lost;
     sum.peak_bytes = std::max(sum.peak_bytes, each.peak_bytes);
     // At 100 Gb/s: in 333 ns there is room for 4162 bytes and a half.
-    ASSERT_LE(each.bytes, static_cast<std::uint64_t>((kind.config.sample + 79) / 80))
+    ASSERT_LE(each.bytes, static_cast<std::uint64_t>((kind.config.sample.count() + 79) / 80))
         << link.from << " to " << link.to << " at " << each.time.count();
   }
   ASSERT_GT(result.links.size(), 128u);
@@ -203,8 +203,8 @@ TEST_P(EveryPort, SamplesAddUpToTheTableOfLinks) {
 
 // Ports with short runs: threads wait for each other in every window.
 TEST(Samples, ThreadsSeeTheSame) {
-  const std::vector<Kind> all = kinds();
-  const auto seen = [&](const Kind& kind, std::uint32_t threads) {
+  const std::vector<Ports> all = kinds();
+  const auto seen = [&](const Ports& kind, std::uint32_t threads) {
     std::vector<Flow> flows = shifted(21, 40'000);
     for (std::uint32_t i = 1; i < 20; ++i) flows.push_back({i, 0, 40'000, 0});
     const schedule::RunResult result = watch(kind, flows, threads);
@@ -219,7 +219,7 @@ TEST(Samples, ThreadsSeeTheSame) {
     return digest.value();
   };
   for (const std::string name : {"two_class", "exact_that_trims", "credits", "scheduled", "scheduled_roce"}) {
-    const auto kind = std::find_if(all.begin(), all.end(), [&](const Kind& each) { return each.name == name; });
+    const auto kind = std::find_if(all.begin(), all.end(), [&](const Ports& each) { return each.name == name; });
     ASSERT_NE(kind, all.end());
     EXPECT_EQ(seen(*kind, 1), seen(*kind, 2)) << name;
   }
@@ -227,7 +227,7 @@ TEST(Samples, ThreadsSeeTheSame) {
 
 // Where all packets are marked, trimmed and dropped at one port, that port has the summary's numbers.
 TEST_P(EveryPort, OnePortHasTheNumbersOfTheSummary) {
-  const Kind& kind = GetParam();
+  const Ports& kind = GetParam();
   std::vector<Flow> flows;
   for (std::uint32_t i = 1; i < 8; ++i) flows.push_back({i, 0, 400'000, 0});
   const schedule::RunResult result = watch(kind, flows);

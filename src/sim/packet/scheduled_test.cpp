@@ -164,7 +164,7 @@ TEST(Scheduled, ASmallBufferPausesHostsAndLosesNothing) {
   config.exact.buffer = 3 << 20;
   PacketSim sim(leaves_and_spines(), config);
   for (std::uint32_t i = 8; i < 64; ++i)
-    sim.start_raw(i, {.peer = 0, .packets = 500, .bytes = 4086, .interval = 4150 * 80, .paths = 1});
+    sim.start_raw(i, {.peer = 0, .packets = 500, .bytes = 4086, .interval = Duration(4150 * 80), .paths = 1});
   const Outcome outcome = run_on(sim, {});
   EXPECT_EQ(sim.raw_counters().received, 500u * 56);
   EXPECT_GT(outcome.result.counters.pauses, 0u);
@@ -183,7 +183,7 @@ TEST(Scheduled, ASlowReceiverHasNoVictims) {
     PacketSim sim(leaves_and_spines(), config);
     sim.slow_receiver(0, 100'000);
     for (std::uint32_t i = 8; i < 16; ++i)
-      sim.start_raw(i, {.peer = 0, .packets = 1000, .bytes = 4086, .interval = 4150 * 80 * 4, .paths = 16});
+      sim.start_raw(i, {.peer = 0, .packets = 1000, .bytes = 4086, .interval = Duration(4150 * 80 * 4), .paths = 16});
     const Flow flow{17, 1, 1000 * 4086, 100'000'000};
     const Outcome outcome = run_on(sim, {flow});
     EXPECT_EQ(outcome.result.counters.dropped, 0u);

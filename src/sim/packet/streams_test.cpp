@@ -27,7 +27,7 @@ SimConfig two_services(std::uint32_t rdma_weight, std::uint32_t tcp_weight) {
   config.stack.used = 0;
   for (const Protocol protocol : config.streams) config.stack.use(protocol);
   config.stack.roce.control = transport::RoceConfig::Control::none;
-  config.stack.tcp.rto_min = 1'000'000'000;
+  config.stack.tcp.rto_min = microseconds(1'000);
   config.header = config.stack.shortest_header();
   config.full_packet = config.stack.longest_packet();
   config.trimming = false;
@@ -55,7 +55,7 @@ schedule::Script two_senders(std::uint64_t rdma_bytes, std::uint64_t tcp_bytes) 
   return script;
 }
 
-schedule::RunResult run(schedule::Script script, const SimConfig& config) {
+schedule::RunResult run_streams(schedule::Script script, const SimConfig& config) {
   PacketSim engine(fat_tree(), config);
   return PacketRun(script, engine, false).run();
 }
@@ -67,7 +67,8 @@ const FlowRecord& of_stream(const schedule::RunResult& result, std::uint32_t str
 
 // Both send to host 3 over one leaf. TCP has far more to send, so RDMA has company until its end.
 double rdma_share(std::uint32_t rdma_weight, std::uint32_t tcp_weight) {
-  const schedule::RunResult result = run(two_senders(20'000'000, 60'000'000), two_services(rdma_weight, tcp_weight));
+  const schedule::RunResult result =
+      run_streams(two_senders(20'000'000, 60'000'000), two_services(rdma_weight, tcp_weight));
   const FlowRecord& flow = of_stream(result, kRdma);
   EXPECT_EQ(result.counters.headroom_drops, 0u);
   return static_cast<double>(flow.unloaded.count()) / static_cast<double>((flow.sent - flow.start).count());
@@ -80,7 +81,7 @@ TEST(Services, EachGetsItsWeight) {
 }
 
 TEST(Services, WhatOneDoesNotUseTheOtherGets) {
-  const schedule::RunResult result = run(two_senders(20'000'000, 60'000'000), two_services(3, 1));
+  const schedule::RunResult result = run_streams(two_senders(20'000'000, 60'000'000), two_services(3, 1));
   const FlowRecord& tcp = of_stream(result, kTcp);
   // One part of four beside RDMA, then everything.
   const double both = static_cast<double>(of_stream(result, kRdma).sent.count());
@@ -89,7 +90,7 @@ TEST(Services, WhatOneDoesNotUseTheOtherGets) {
 }
 
 TEST(Services, EveryMessageTravelsByTheTransportOfItsStream) {
-  const schedule::RunResult result = run(two_senders(40'960, 44'740), two_services(1, 1));
+  const schedule::RunResult result = run_streams(two_senders(40'960, 44'740), two_services(1, 1));
   ASSERT_EQ(result.streams.size(), 2u);
   EXPECT_EQ(result.streams[kRdma].data_sent, 10u);  // packets of 4096
   EXPECT_EQ(result.streams[kTcp].data_sent, 5u);    // segments of 8948
@@ -110,7 +111,7 @@ TEST(Services, AnyNumberOfThreadsGivesTheSame) {
     SimConfig config = two_services(3, 1);
     config.exact.buffer = 1 << 20;  // so that there are pauses and losses
     config.threads = threads;
-    const schedule::RunResult result = run(std::move(script), config);
+    const schedule::RunResult result = run_streams(std::move(script), config);
     EXPECT_GT(result.counters.pauses, 0u);
     if (threads == 1) first = result;
     EXPECT_EQ(result.digest, first.digest) << threads;
@@ -137,7 +138,7 @@ SimConfig two_lanes(std::uint32_t first_weight, std::uint32_t second_weight) {
 
 TEST(Services, OfOneTransportEachGetsItsWeight) {
   const auto share = [](std::uint32_t first, std::uint32_t second) {
-    const schedule::RunResult result = run(two_senders(20'000'000, 60'000'000), two_lanes(first, second));
+    const schedule::RunResult result = run_streams(two_senders(20'000'000, 60'000'000), two_lanes(first, second));
     const FlowRecord& flow = of_stream(result, 0);
     return static_cast<double>(flow.unloaded.count()) / static_cast<double>((flow.sent - flow.start).count());
   };
@@ -153,7 +154,7 @@ TEST(Services, OfOneTransportShareNoConnection) {
     send.stream = stream;
     script.add(0, {send});
   }
-  const schedule::RunResult result = run(std::move(script), two_lanes(1, 1));
+  const schedule::RunResult result = run_streams(std::move(script), two_lanes(1, 1));
   ASSERT_EQ(result.streams.size(), 2u);
   EXPECT_EQ(result.streams[0].data_sent, 2000u);
   EXPECT_EQ(result.streams[1].data_sent, 100u);
@@ -173,7 +174,7 @@ TEST(Services, AnyNumberOfThreadsGivesTheSameWithLanes) {
       }
     SimConfig config = two_lanes(3, 1);
     config.threads = threads;
-    const schedule::RunResult result = run(std::move(script), config);
+    const schedule::RunResult result = run_streams(std::move(script), config);
     EXPECT_EQ(result.unfinished, 0u);
     digests.push_back(result.digest);
   }

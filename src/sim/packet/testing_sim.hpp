@@ -22,8 +22,9 @@ struct Built {
 
 // From the text of a cluster file, or of an htsim topology where the name says so.
 inline Built build(const std::string& name, const std::string& text) {
-  spec::Diagnostics diagnostics;
-  const auto catalog = model::Catalog::embedded(diagnostics);
+  static spec::Diagnostics of_catalog;
+  static const auto catalog = model::Catalog::embedded(of_catalog);  // takes as long as many a run
+  spec::Diagnostics diagnostics = of_catalog;
   const std::uint32_t source = diagnostics.sources().add(name, text);
   auto cluster = model::load_cluster(source, "test", {}, catalog, diagnostics);
   if (!cluster) throw std::runtime_error("the test's cluster does not load: " + name);

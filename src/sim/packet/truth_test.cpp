@@ -161,11 +161,12 @@ TEST(Queueing, WaitingTimesAreThoseOfMD1) {
       config.queue_bytes = 100'000'000;  // as good as endless
       PacketSim sim(leaf.fabric, config);
       for (std::uint32_t source = 1; source <= kSources; ++source)
-        sim.start_raw(source, {.peer = 0,
-                               .packets = 1500,
-                               .bytes = 4086,
-                               .interval = static_cast<std::int64_t>(static_cast<double>(kService * kSources) / load),
-                               .poisson = true});
+        sim.start_raw(source,
+                      {.peer = 0,
+                       .packets = 1500,
+                       .bytes = 4086,
+                       .interval = Duration(static_cast<std::int64_t>(static_cast<double>(kService * kSources) / load)),
+                       .poisson = true});
       Recorder nobody;
       sim.run(nobody);
       EXPECT_EQ(sim.raw_counters().received, std::uint64_t{kSources} * 1500);

@@ -30,7 +30,8 @@ World::World(const fabric::Fabric& fabric, const SimConfig& run)
       armed(layout.endpoints()),
       served(layout.endpoints()),
       entities(layout.entities()),
-      entropy_salt(sim::entropy_salt(run.seed)) {
+      entropy_salt(sim::entropy_salt(run.seed)),
+      plain(!run.exact.on) {
   for (std::uint32_t i = 0; i < layout.entities(); ++i) entities[i].random = Random(run.seed, 0, i);
 }
 

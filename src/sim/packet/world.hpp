@@ -12,6 +12,7 @@
 #include "sim/packet/exact.hpp"
 #include "sim/packet/scheduled.hpp"
 #include "sim/packet/sim_config.hpp"
+#include "sim/packet/software.hpp"
 
 namespace weft::sim {
 
@@ -39,6 +40,8 @@ struct World {
   std::uint32_t entropy_salt = 0;
   ExactWorld exact;
   ScheduledWorld scheduled;
+  std::vector<Software> software;               // by endpoint; empty: transports cost their hosts nothing
+  bool plain = true;                            // computed ports, and no software
   std::vector<std::vector<Flowlet>> flowlets;   // by switch
   std::vector<std::vector<std::int64_t>> told;  // by switch and queue pair (a hash): when it was last sent a CNP
   std::vector<std::int64_t> published;          // by port: its queue as other switches know it, ps

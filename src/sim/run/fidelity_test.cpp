@@ -127,7 +127,8 @@ Instruction some_send(std::uint32_t to, std::uint64_t bytes, std::uint64_t tag) 
   Instruction send = Instruction::send(to, bytes, tag);
   send.detached = perhaps();
   send.time = Duration(perhaps() ? some_time() : 0);
-  send.lag = Duration(perhaps() ? some_time() : 0);
+  // A lag, or a lead of some of the time in which it occupies its lane.
+  send.lag = Duration(perhaps() ? some_time() : perhaps() ? -(send.time.count() * *rc::gen::inRange(0, 101) / 100) : 0);
   return send;
 }
 

@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kLatency = 1'000'000;  // ps, there and back each
 constexpr std::int64_t kByte = 1'000;         // 8 Gbps
 
-schedule::RunResult run(std::string text) {
+schedule::RunResult run_graph(std::string text) {
   spec::Diagnostics diagnostics;
   const std::uint32_t source = diagnostics.sources().add("a.goal", std::move(text));
   const workload::Graph graph = workload::read_goal(source, diagnostics);
@@ -36,24 +36,24 @@ schedule::RunResult run(std::string text) {
 std::string one_rank(const std::string& text) { return "num_ranks 1\nrank 0 {\n" + text + "}\n"; }
 
 TEST(GraphRun, AProcessorDoesOneAtATimeAndOthersGoOnBesideIt) {
-  EXPECT_EQ(run(one_rank("calc 100\ncalc 50\n")).end.count(), 150'000);
-  EXPECT_EQ(run(one_rank("calc 100 cpu 0\ncalc 50 cpu 1\n")).end.count(), 100'000);
+  EXPECT_EQ(run_graph(one_rank("calc 100\ncalc 50\n")).end.count(), 150'000);
+  EXPECT_EQ(run_graph(one_rank("calc 100 cpu 0\ncalc 50 cpu 1\n")).end.count(), 100'000);
 }
 
 TEST(GraphRun, WhoeverIsReadyFirstGoesFirst) {
   // The one that stands first is ready last: nothing waits for it.
-  EXPECT_EQ(run(one_rank("l1: calc 10\nl2: calc 100 cpu 1\nl3: calc 20\nl1 requires l2\n")).end.count(), 110'000);
+  EXPECT_EQ(run_graph(one_rank("l1: calc 10\nl2: calc 100 cpu 1\nl3: calc 20\nl1 requires l2\n")).end.count(), 110'000);
 }
 
 TEST(GraphRun, NeedsAreOverOrBegun) {
-  EXPECT_EQ(run(one_rank("l1: calc 100\nl2: calc 50 cpu 1\nl2 requires l1\n")).end.count(), 150'000);
-  EXPECT_EQ(run(one_rank("l1: calc 100\nl2: calc 50 cpu 1\nl2 irequires l1\n")).end.count(), 100'000);
+  EXPECT_EQ(run_graph(one_rank("l1: calc 100\nl2: calc 50 cpu 1\nl2 requires l1\n")).end.count(), 150'000);
+  EXPECT_EQ(run_graph(one_rank("l1: calc 100\nl2: calc 50 cpu 1\nl2 irequires l1\n")).end.count(), 100'000);
 }
 
 TEST(GraphRun, AMessageTakesItsWayAndItsBytes) {
-  const auto result =
-      run("num_ranks 2\nrank 0 {\nl1: calc 100\nl2: send 4096b to 1 tag 7\nl2 requires l1\n}\n"
-          "rank 1 {\nl1: recv 4096b from 0 tag 7\nl2: calc 10\nl2 requires l1\n}\n");
+  const auto result = run_graph(
+      "num_ranks 2\nrank 0 {\nl1: calc 100\nl2: send 4096b to 1 tag 7\nl2 requires l1\n}\n"
+      "rank 1 {\nl1: recv 4096b from 0 tag 7\nl2: calc 10\nl2 requires l1\n}\n");
   EXPECT_EQ(result.unfinished, 0u);
   ASSERT_EQ(result.flows.size(), 1u);
   EXPECT_EQ(result.flows[0].start.count(), 100'000);
@@ -78,7 +78,7 @@ TEST(GraphRun, ABinomialTreeTakesItsDepth) {
     text += "}\n";
   }
   // Sends are beside each other: five in a row only to rank 31, which is reached over five ranks.
-  EXPECT_EQ(run(text).end.count(), 5 * (kLatency + 8 * kByte) + kLatency);
+  EXPECT_EQ(run_graph(text).end.count(), 5 * (kLatency + 8 * kByte) + kLatency);
 }
 
 TEST(GraphRun, HundredsOfReceivesDoNotKeepSendsFromBeginning) {
@@ -90,7 +90,7 @@ TEST(GraphRun, HundredsOfReceivesDoNotKeepSendsFromBeginning) {
     for (int i = 0; i < 300; ++i) text += "send 8b to " + other + " tag " + std::to_string(i) + "\n";
     text += "}\n";
   }
-  const auto result = run(text);
+  const auto result = run_graph(text);
   EXPECT_EQ(result.unfinished, 0u);
   EXPECT_EQ(result.flows.size(), 600u);
 }
@@ -118,7 +118,7 @@ TEST(GraphRun, DrawnGraphsTakeTheirLongestWay) {
       ends.push_back(begin + time);
       last = std::max(last, ends.back());
     }
-    EXPECT_EQ(run(one_rank(text)).end.count(), last * 1000) << seed << "\n" << text;
+    EXPECT_EQ(run_graph(one_rank(text)).end.count(), last * 1000) << seed << "\n" << text;
   }
 }
 

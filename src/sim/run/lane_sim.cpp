@@ -242,8 +242,9 @@ class LaneSim {
     const std::int64_t start = std::max(lane.busy, lane.clock);
     lane.busy = start + each.time.count();
     const bool itself = each.peer == lane.rank;
-    std::int64_t comes = lane.busy;
-    std::int64_t sent = lane.busy;
+    const std::int64_t leaves = lane.busy + std::min<std::int64_t>(0, each.lag.count());
+    std::int64_t comes = leaves;
+    std::int64_t sent = leaves;
     if (itself) {
       sent = comes += local_time(lane.rank, Instruction::Kind::copy, each.bytes);
     } else if (config_.transfer) {
@@ -252,7 +253,7 @@ class LaneSim {
       sent = comes + cost.acknowledgement.count();
     }
     const std::int64_t least = itself ? 0 : (each.least.count() + 999) / 1000 * 1000;
-    const std::int64_t there = std::max(comes + each.lag.count(), lane.busy + least);
+    const std::int64_t there = std::max(comes + std::max<std::int64_t>(0, each.lag.count()), leaves + least);
     last_ = std::max({last_, there, sent});
     if (each.tag != schedule::kOneSided) deliver(there, streams_[streams_.find(lane.rank, each.peer, each.tag)]);
     if (!itself) count(lane, each, start, there, sent);
@@ -279,14 +280,14 @@ class LaneSim {
 
   LaneResult finish() {
     LaneResult result;
-    result.run.executor = "message";
+    result.run.fidelity = schedule::Fidelity::message;
     result.messages = result.run.counters.events = messages_;
     result.ends.resize(schedule_.ranks());
     result.run.end = Duration(last_);
     Digest all;
     for (const Lane& lane : lanes_) {
       const std::int64_t end = std::max(lane.clock, lane.busy);
-      result.ends[lane.rank] = std::max(result.ends[lane.rank], end);
+      result.ends[lane.rank] = std::max(result.ends[lane.rank], Duration(end));
       result.run.end = Duration(std::max(result.run.end.count(), end));
       result.run.unfinished += !lane.ended || !lane.open.empty();
       all.add(lane.digest.value());

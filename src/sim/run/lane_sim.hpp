@@ -28,9 +28,9 @@ struct LaneConfig {
 };
 
 struct LaneResult {
-  schedule::RunResult run;         // without flows
-  std::uint64_t messages = 0;      // between two ranks
-  std::vector<std::int64_t> ends;  // by rank: when the last of its lanes was done, ps
+  schedule::RunResult run;     // without flows
+  std::uint64_t messages = 0;  // between two ranks
+  std::vector<Duration> ends;  // by rank: when the last of its lanes was done
 };
 
 // The schedule has no signals.

@@ -34,8 +34,8 @@ TEST(LaneSim, SendsOfALaneLeaveOneAfterAnother) {
   script.add(0, {occupying(1, 0, 300), occupying(1, 0, 300)});
   script.add(1, {Instruction::recv(0, 0), Instruction::wait(1), Instruction::recv(0, 0), Instruction::wait(1)});
   const LaneResult result = run_lanes(script, config());
-  EXPECT_EQ(result.ends[0], 600);
-  EXPECT_EQ(result.ends[1], 600 + kLatency);
+  EXPECT_EQ(result.ends[0].count(), 600);
+  EXPECT_EQ(result.ends[1].count(), 600 + kLatency);
   EXPECT_EQ(result.messages, 2u);
   EXPECT_EQ(result.run.unfinished, 0u);
 }
@@ -47,8 +47,8 @@ TEST(LaneSim, WaitsForWhatWasBegunAndNothingElse) {
   script.add(1, {occupying(0, 7, 1), Instruction::recv(0, 9), Instruction::wait(1)});
   // The computation goes on while rank 0 answers, and counts at the end.
   const LaneResult result = run_lanes(script, config());
-  EXPECT_EQ(result.ends[1], 2 + 2 * kLatency);
-  EXPECT_EQ(result.ends[0], 5000);
+  EXPECT_EQ(result.ends[1].count(), 2 + 2 * kLatency);
+  EXPECT_EQ(result.ends[0].count(), 5000);
 }
 
 TEST(LaneSim, WaitsForOlderOnesAndAddsWhatAMessageLags) {
@@ -58,7 +58,25 @@ TEST(LaneSim, WaitsForOlderOnesAndAddsWhatAMessageLags) {
   script.add(
       0, {Instruction::compute(Duration(500)), Instruction::compute(Duration(9000)), Instruction::wait_older(1), send});
   script.add(1, {Instruction::recv(0, 0), Instruction::wait(1)});
-  EXPECT_EQ(run_lanes(script, config()).ends[1], 501 + 70 + kLatency);
+  EXPECT_EQ(run_lanes(script, config()).ends[1].count(), 501 + 70 + kLatency);
+}
+
+// It is there before its lane is free for the next one, and the next one waits for the lane all the same.
+TEST(LaneSim, AMessageThatLeadsLeavesBeforeItsLaneIsFree) {
+  Script script(2);
+  Instruction first = occupying(1, 0, 100);
+  first.lag = Duration(-60);
+  const Instruction second = occupying(1, 1, 100);
+  script.add(0, {first, second});
+  script.add(1, {Instruction::recv(0, 0), Instruction::wait(1), Instruction::compute(Duration(1))});
+  script.add(1, {Instruction::recv(0, 1), Instruction::wait(1)});
+  std::vector<schedule::FlowRecord> flows;
+  LaneConfig watching = config();
+  watching.sent = [&](const schedule::FlowRecord& flow) { flows.push_back(flow); };
+  run_lanes(script, watching);
+  ASSERT_EQ(flows.size(), 2u);
+  EXPECT_EQ(flows[0].received.count(), 40 + kLatency);
+  EXPECT_EQ(flows[1].received.count(), 200 + kLatency);
 }
 
 TEST(LaneSim, AMessageThatNeverComesIsUnfinishedWork) {

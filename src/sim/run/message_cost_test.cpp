@@ -7,7 +7,7 @@
 namespace weft::sim {
 namespace {
 
-model::Cluster cluster_of(const std::string& file, const std::string& text) {
+model::Cluster cluster_like(const std::string& file, const std::string& text) {
   spec::Diagnostics diagnostics;
   const auto catalog = model::Catalog::embedded(diagnostics);
   const auto cluster = model::load_cluster(diagnostics.sources().add(file, text), "test", {}, catalog, diagnostics);
@@ -17,7 +17,7 @@ model::Cluster cluster_of(const std::string& file, const std::string& text) {
 
 //   4 pods x (2 spines, 2 leaves x 2 hosts); cables of 1 us, leaves take 100 ns, spines 200 ns, super-spines 400 ns
 TEST(MessageCost, LatencyIsThatOfTheCablesAndSwitchesOnTheWay) {
-  const model::Cluster cluster = cluster_of(
+  const model::Cluster cluster = cluster_like(
       "tree.topo",
       "Nodes 16\nTiers 3\nPodsize 4\n"
       "Tier 0\nDownlink_speed_Gbps 100\nRadix_Down 2\nRadix_Up 2\nDownlink_Latency_ns 1000\nSwitch_Latency_ns 100\n"
@@ -38,9 +38,9 @@ TEST(MessageCost, LatencyIsThatOfTheCablesAndSwitchesOnTheWay) {
 
 TEST(MessageCost, ARelayCostsLatencyAndStripesAddUp) {
   const model::Cluster rails =
-      cluster_of("rails.weft.yaml",
-                 "version: 1\nservers: {kind: hgx-h100, count: 4}\n"
-                 "fabric: {kind: rail-only, switch: tomahawk-4, link: {rate: 400Gbps, cable: 10m}}\n");
+      cluster_like("rails.weft.yaml",
+                   "version: 1\nservers: {kind: hgx-h100, count: 4}\n"
+                   "fabric: {kind: rail-only, switch: tomahawk-4, link: {rate: 400Gbps, cable: 10m}}\n");
   const fabric::Fabric fabric(rails);
   const auto own_rail = unloaded_cost(fabric, 0, 8);
   const auto other_rail = unloaded_cost(fabric, 0, 9);
@@ -52,9 +52,9 @@ TEST(MessageCost, ARelayCostsLatencyAndStripesAddUp) {
   EXPECT_EQ(scale_up->rate, gigabits_per_second(3600));
   EXPECT_EQ(scale_up->acknowledgement, Duration(0)) << "nobody acknowledges what stays inside";
 
-  const model::Cluster p5 = cluster_of("p5.weft.yaml",
-                                       "version: 1\nservers: {kind: p5.48xlarge, count: 8}\n"
-                                       "fabric: {kind: tor-clos, servers_per_leaf: 4, switch: tomahawk-4}\n");
+  const model::Cluster p5 = cluster_like("p5.weft.yaml",
+                                         "version: 1\nservers: {kind: p5.48xlarge, count: 8}\n"
+                                         "fabric: {kind: tor-clos, servers_per_leaf: 4, switch: tomahawk-4}\n");
   EXPECT_EQ(unloaded_cost(fabric::Fabric(p5), 0, 63)->rate, gigabits_per_second(400));
 }
 

@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 namespace weft::sim {
 
@@ -44,14 +45,15 @@ class SentLog {
  public:
   std::uint32_t size() const { return size_; }
 
-  std::uint32_t add(const Entry& entry) {
+  template <class Given>
+  std::uint32_t add(Given&& entry) {
     const std::uint32_t number = size_++;
     if (number == 0) first_ = std::make_unique_for_overwrite<Entry[]>(kFirst);
     if (number >= kFirst && std::has_single_bit(number)) {
       if (!more_) more_ = std::make_unique<More>();
       (*more_)[chunk(number)] = std::make_unique_for_overwrite<Entry[]>(number);
     }
-    (*this)[number] = entry;
+    (*this)[number] = std::forward<Given>(entry);
     return number;
   }
 

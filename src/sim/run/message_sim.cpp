@@ -64,7 +64,7 @@ bool MessageSim::start() {
 
 schedule::RunResult MessageSim::run() {
   schedule::RunResult result;
-  result.executor = "message";
+  result.fidelity = schedule::Fidelity::message;
   result.seed = config_.seed;
   std::uint64_t& happened = result.counters.events;
   if (!start()) result.stopped_by = "request";

@@ -50,7 +50,7 @@ TEST(MessageSim, ATransferTakesLatencyPlusBytesAtTheRate) {
   EXPECT_EQ(result.flows[0].sent.count(), result.flows[0].received.count() + kAcknowledgement);
   EXPECT_EQ(result.flows[0].unloaded.count(), result.flows[0].sent.count());
   EXPECT_EQ(result.end.count(), result.flows[0].sent.count());
-  EXPECT_EQ(result.executor, "message");
+  EXPECT_EQ(result.fidelity, schedule::Fidelity::message);
   EXPECT_EQ(result.stopped_by, "");
 }
 

@@ -127,7 +127,8 @@ void Runner::begin(std::int64_t now, std::uint32_t rank, std::uint32_t number, c
     case Instruction::Kind::send:
       unfinished = !each.detached;
       if (each.time > Duration(0)) lane.busy = std::max(lane.busy, now) + each.time.count();
-      send(now, std::max(now, lane.busy), rank, each, unfinished ? context : kNobody);
+      send(now, std::max(now, lane.busy + std::min<std::int64_t>(0, each.lag.count())), rank, each,
+           unfinished ? context : kNobody);
       break;
     case Instruction::Kind::recv:
       unfinished = !matching(rank).mailbox.post(each.peer, each.tag, context);

@@ -7,14 +7,14 @@
 namespace weft::transport {
 
 std::int64_t Raw::gap(Running& running) const {
-  if (!running.stream.poisson) return running.stream.interval;
-  return draw_exponential(running.random, running.stream.interval);
+  if (!running.stream.poisson) return running.stream.interval.count();
+  return draw_exponential(running.random, running.stream.interval.count());
 }
 
 void Raw::start(Instant now, std::uint32_t endpoint, const RawStream& stream) {
   if (endpoint >= streams_.size()) streams_.resize(endpoint + 1);
   Running running{stream, now, 0, Random(seed_, endpoint, streams_[endpoint].size())};
-  running.stream.interval = std::max<std::int64_t>(1, stream.interval);
+  running.stream.interval = Duration(std::max<std::int64_t>(1, stream.interval.count()));
   running.stream.paths = std::max<std::uint16_t>(1, stream.paths);
   if (stream.poisson) running.due += gap(running);
   if (stream.packets > 0) streams_[endpoint].push_back(running);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "base/units.hpp"
 #include "transport/operation.hpp"
 
 namespace weft::transport {
@@ -18,7 +19,7 @@ struct RawStream {
   std::uint32_t peer = 0;
   std::uint64_t packets = 0;  // after so many it ends
   std::uint32_t bytes = 0;    // of payload, in each
-  std::int64_t interval = 0;  // ps between packets, or its mean; at least 1
+  Duration interval;          // between packets, or its mean; at least 1
   bool poisson = false;
   std::uint16_t paths = 1;  // entropies taken in turn
 };

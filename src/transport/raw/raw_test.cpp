@@ -29,13 +29,13 @@ std::vector<Instant> times(const RawStream& stream, std::uint64_t seed) {
 }
 
 TEST(Raw, PacedPacketsKeepTheirInterval) {
-  const std::vector<Instant> at = times({.peer = 5, .packets = 100, .bytes = 1000, .interval = 333}, 1);
+  const std::vector<Instant> at = times({.peer = 5, .packets = 100, .bytes = 1000, .interval = Duration(333)}, 1);
   ASSERT_EQ(at.size(), 100u);
   for (std::size_t i = 0; i < at.size(); ++i) EXPECT_EQ(at[i], 1000 + 333 * static_cast<Instant>(i));
 }
 
 TEST(Raw, PoissonGapsHaveTheMeanAndTheSpreadOfAnExponential) {
-  const RawStream stream{.peer = 5, .packets = 40'000, .bytes = 1000, .interval = 1'000'000, .poisson = true};
+  const RawStream stream{.peer = 5, .packets = 40'000, .bytes = 1000, .interval = microseconds(1), .poisson = true};
   const std::vector<Instant> at = times(stream, 1);
   double sum = 0;
   double squares = 0;
@@ -54,8 +54,8 @@ TEST(Raw, PoissonGapsHaveTheMeanAndTheSpreadOfAnExponential) {
 
 TEST(Raw, StreamsOfAnEndpointInterleaveAndAreCounted) {
   Raw raw(64, 1);
-  raw.start(0, 0, {.peer = 1, .packets = 3, .bytes = 10, .interval = 100, .paths = 2});
-  raw.start(50, 0, {.peer = 2, .packets = 2, .bytes = 20, .interval = 100});
+  raw.start(0, 0, {.peer = 1, .packets = 3, .bytes = 10, .interval = Duration(100), .paths = 2});
+  raw.start(50, 0, {.peer = 2, .packets = 2, .bytes = 20, .interval = Duration(100)});
   std::vector<std::uint32_t> to;
   Transmit packet;
   while (raw.next_wake(0) != kNever) {

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "base/units.hpp"
+
 namespace weft::transport::rdm {
 
 // Messages to one peer that its carrier has not acknowledged: as many bundles gather small messages meanwhile. A
@@ -17,8 +19,8 @@ struct RdmConfig {
   std::uint32_t queue = 4096;    // operations waiting for one peer before a post is refused
   std::uint32_t requests = 256;  // writes and atomics open to one peer
   std::uint32_t reads = 32;      // likewise reads, rendezvous among them; others wait
-  std::int64_t not_ready_wait =
-      50'000'000;               // ps before a refused read is tried again; doubles each time, 64 fold at most
+  Duration not_ready_wait =
+      microseconds(50);         // before a refused read is tried again; doubles each time, 64 fold at most
   bool tells_accesses = false;  // completions tell of every read, write and atomic of peers
   std::uint64_t seed = 1;  // of the keys that guard rendezvous: draw it, for whoever guesses a key may read the message
 

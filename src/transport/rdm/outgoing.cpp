@@ -19,11 +19,17 @@ bool Rdm::next_outgoing(Outgoing& out) {
     const std::uint32_t peer = active_.front();
     active_.pop_front();
     peers_[peer].listed = false;
-    if (peers_[peer].carried >= kMostCarried || !give(peer, out)) continue;  // sent() or a grant lists it again
-    list(peer);
+    // sent() or a grant lists it again
+    if (!has_any(peers_[peer]) || peers_[peer].carried >= kMostCarried || !give(peer, out)) continue;
+    if (has_any(peers_[peer])) list(peer);
     return true;
   }
   return false;
+}
+
+bool Rdm::has_any(const Peer& peer) {
+  return !peer.sends.empty() || !peer.requests.empty() || !peer.answers.empty() || !peer.replies.empty() ||
+         peer.owes_grant;
 }
 
 // Bundles and the heads of the three queues in turn, so that none starves another.
@@ -382,7 +388,8 @@ Instant Rdm::next_wake() const {
 void Rdm::tick(Instant now) {
   for (std::size_t i = 0; i < sleepers_.size();) {
     Sleeper& each = sleepers_[i];
-    if (each.until <= now && ops_[each.op].carried) each.until = now + config_.not_ready_wait;  // the refused copy
+    if (each.until <= now && ops_[each.op].carried)
+      each.until = now + config_.not_ready_wait.count();  // the refused copy
     if (each.until > now) {
       ++i;
       continue;

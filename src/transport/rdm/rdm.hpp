@@ -279,6 +279,7 @@ class Rdm final : public Layer {
 
   // outgoing.cpp
   void list(std::uint32_t peer);
+  static bool has_any(const Peer& peer);  // to send
   bool give(std::uint32_t peer, Outgoing& out);
   bool give_bundle(std::uint32_t peer, Outgoing& out);
   bool give_answer(std::uint32_t peer, Outgoing& out);

@@ -161,6 +161,47 @@ TEST(RdmPair, WhatNobodyWaitsForIsLimitedAndTheSenderWaits) {
   EXPECT_EQ(pair.b.rdm.counters().nonsense, 0u);
 }
 
+// Who only receives says now and then how much more may come: each time one record, in a packet of its own.
+TEST(RdmPair, AGrantIsARecord) {
+  Pair pair({.window = 8, .unexpected = 1 << 20});
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    pair.receive(i, 1);
+    pair.send("x", i);
+    pair.carry();
+  }
+  EXPECT_EQ(pair.b.rdm.completions().size(), 40u);
+  EXPECT_EQ(pair.b.rdm.counters().records, 20u) << "for a quarter of the window";
+  EXPECT_EQ(pair.b.rdm.counters().bundles, 20u);
+  EXPECT_EQ(pair.a.rdm.counters().records, 40u);
+}
+
+// Whatever is kept for others is counted, until they have it.
+TEST(RdmPair, WhatIsHeldIsCountedUntilItIsTold) {
+  Pair pair;
+  const std::uint64_t target = pair.b.keep(std::string(8, 'a'));
+  pair.b.rdm.add_region(9, {0, 8, {target, 0}, true, true});
+  const std::uint64_t operand = pair.a.keep(std::string(8, 'b'));
+  const std::uint64_t result = pair.a.keep(std::string(8, '?'));
+  pair.a.rdm.atomic({.peer = 1, .operand = {operand, 0}, .target = {0, 9}, .fetch = true, .result = {result, 0}});
+  EXPECT_GT(pair.a.rdm.held(), 0u) << "it waits for its answer";
+  EXPECT_EQ(pair.b.rdm.held(), 0u);
+  ASSERT_TRUE(Pair::move(pair.a, pair.b, 0));
+  const std::size_t one = pair.b.rdm.held();
+  EXPECT_GT(one, 0u) << "the answer, with what was there";
+  pair.a.rdm.atomic({.peer = 1, .operand = {operand, 0}, .target = {0, 9}, .fetch = true, .result = {result, 0}});
+  ASSERT_TRUE(Pair::move(pair.a, pair.b, 0));
+  EXPECT_EQ(pair.b.rdm.held(), 2 * one);
+  pair.carry();
+  EXPECT_EQ(pair.a.rdm.held(), 0u);
+  EXPECT_EQ(pair.b.rdm.held(), 0u);
+  pair.send("nobody waits for it", 1);
+  pair.carry();
+  EXPECT_GT(pair.b.rdm.held(), 0u);
+  pair.receive(1, 100);
+  pair.carry();
+  EXPECT_EQ(pair.b.rdm.held(), 0u);
+}
+
 TEST(RdmPair, BytesThatNobodyWaitsForAreLimitedToo) {
   Pair pair({.eager = 1000, .unexpected = 5000});
   for (std::uint64_t i = 0; i < 12; ++i) pair.send(std::string(1000, 'x'), i);

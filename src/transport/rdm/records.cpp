@@ -172,7 +172,7 @@ bool Rdm::done_record(Instant now, std::uint32_t peer, Reader& from) {
   if (reads && done.verdict == Verdict::not_ready) {
     ++counters_.not_ready;
     op.asked = false;
-    sleepers_.push_back({now + (config_.not_ready_wait << std::min<int>(op.tries, 6)), index});
+    sleepers_.push_back({now + (config_.not_ready_wait.count() << std::min<int>(op.tries, 6)), index});
     if (op.tries < 255) ++op.tries;
     return true;
   }

@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "base/units.hpp"
+
 namespace weft::transport {
 
 struct RoceConfig {
@@ -35,8 +37,8 @@ struct RoceConfig {
   std::uint64_t split_above = 0;  // bytes up to which a message stays whole; NCCL has no such limit, RCCL 128
 
   // ---- what the network is like: given by the driver
-  std::int64_t packet_time = 0;  // ps that a full packet takes on the sender's wire
-  std::int64_t base_rtt = 0;     // ps, unloaded, longest path
+  Duration packet_time;  // that a full packet takes on the sender's wire
+  Duration base_rtt;     // unloaded, longest path
 
   // ---- loss and silence
   Recovery recovery = Recovery::go_back_n;
@@ -44,31 +46,31 @@ struct RoceConfig {
   // 2^23; without one, what go-back-N sends again has no bound. 0: 8 base round trips' worth, more than queues
   // below DCQCN's thresholds hold. At most 1023 with selective repeat: its bitmap.
   std::uint32_t window = 0;
-  // ps, local ACK timeout. 0: with go-back-N 4.096 us x 2^14 = 67 ms (NCCL_IB_TIMEOUT before 2.14; 18, or 1.1 s, since
+  // Local ACK timeout. 0: with go-back-N 4.096 us x 2^14 = 67 ms (NCCL_IB_TIMEOUT before 2.14; 18, or 1.1 s, since
   // then, and 20, or 4.3 s, since 2.23); with selective repeat [IRN]'s RTO_high of 320 us, at least 4 base_rtt.
-  std::int64_t ack_timeout = 0;
+  Duration ack_timeout;
   std::uint32_t retries = 7;  // after silence (NCCL_IB_RETRY_CNT; the most that [IBTA]'s 3 bits can say)
-  // ps without a word before all messages to the peer fail. 0: 1 + retries timeouts of at least 67 ms. Shorter
+  // Time without a word before all messages to the peer fail. 0: 1 + retries timeouts of at least 67 ms. Shorter
   // timeouts double after each until they are 67 ms.
-  std::int64_t give_up = 0;
+  Duration give_up;
 
   // ---- DCQCN: the receiver
   Control control = Control::dcqcn;
-  std::int64_t cnp_interval = 50'000'000;  // ps between CNPs of one queue pair at least ([DCQCN] N; [NVIDIA] 4 us)
+  Duration cnp_interval = microseconds(50);  // between CNPs of one queue pair at least ([DCQCN] N; [NVIDIA] 4 us)
 
   // ---- DCQCN: the sender
-  std::uint32_t alpha_gain = 4;               // g in 1/1024 ([DCQCN] 1/256; [NVIDIA] dce_tcp_g 1019: 5)
-  std::int64_t alpha_timer = 55'000'000;      // ps without a CNP before alpha shrinks ([DCQCN] K; [NVIDIA] 1 us)
-  std::int64_t increase_timer = 55'000'000;   // ps between rate increases ([DCQCN] T; [NVIDIA] rpg_time_reset 300 us)
-  std::uint64_t increase_bytes = 10'000'000;  // between rate increases ([DCQCN] B; [NVIDIA] rpg_byte_reset 32767)
-  std::uint32_t fast_recovery = 5;            // increases that only go half way to the target ([DCQCN] F; [NVIDIA] 1)
+  std::uint32_t alpha_gain = 4;                // g in 1/1024 ([DCQCN] 1/256; [NVIDIA] dce_tcp_g 1019: 5)
+  Duration alpha_timer = microseconds(55);     // without a CNP before alpha shrinks ([DCQCN] K; [NVIDIA] 1 us)
+  Duration increase_timer = microseconds(55);  // between rate increases ([DCQCN] T; [NVIDIA] rpg_time_reset 300 us)
+  std::uint64_t increase_bytes = 10'000'000;   // between rate increases ([DCQCN] B; [NVIDIA] rpg_byte_reset 32767)
+  std::uint32_t fast_recovery = 5;             // increases that only go half way to the target ([DCQCN] F; [NVIDIA] 1)
   // Steps of the target. [DCQCN] has 40 Mb/s on a link of 40 Gb/s and ten times as much in hyper increase ([NVIDIA]: 5
   // and 50 Mb/s); both grow with the link here, for a queue pair shall need as many steps on any.
   std::uint64_t additive_rate = 0;         // bits/s; 0: 1/1000 of line rate
   std::uint64_t hyper_rate = 0;            // bits/s; 0: 1/100 of line rate
   std::uint64_t least_rate = 100'000'000;  // bits/s (HPCC's ns-3 model, SIGCOMM 2019; [NVIDIA] rpg_min_rate 1 Mb/s)
-  // ps between cuts at least ([NVIDIA] rate_reduce_monitor_period): a switch may send more CNPs than receivers do.
-  std::int64_t cut_interval = 4'000'000;
+  // Between cuts at least ([NVIDIA] rate_reduce_monitor_period): a switch may send more CNPs than receivers do.
+  Duration cut_interval = microseconds(4);
 };
 
 }  // namespace weft::transport

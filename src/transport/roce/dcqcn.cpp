@@ -12,7 +12,7 @@ constexpr std::uint16_t kManyEvents = 0xFFFF;           // counted no further
 
 DcqcnLaw::DcqcnLaw(const RoceConfig& config) {
   const std::uint64_t bits = 8 * (std::uint64_t{config.mtu} + config.header);
-  const std::uint64_t time = static_cast<std::uint64_t>(std::max<std::int64_t>(1, config.packet_time));
+  const std::uint64_t time = static_cast<std::uint64_t>(std::max<std::int64_t>(1, config.packet_time.count()));
   line_rate = std::clamp<std::uint64_t>(bits * 1'000'000'000'000 / time, 1000, kFastest);
   const auto derive = [&](std::uint64_t rate, std::uint64_t otherwise) {
     return std::clamp<std::uint64_t>(rate > 0 ? rate : otherwise, 1, line_rate);
@@ -21,9 +21,9 @@ DcqcnLaw::DcqcnLaw(const RoceConfig& config) {
   hyper_rate = derive(config.hyper_rate, line_rate / 100);
   least_rate = derive(config.least_rate, 1);
   increase_bytes = std::max<std::uint64_t>(1, config.increase_bytes);
-  alpha_timer = std::max<std::int64_t>(1, config.alpha_timer);
-  increase_timer = std::max<std::int64_t>(1, config.increase_timer);
-  cut_interval = std::max<std::int64_t>(0, config.cut_interval);
+  alpha_timer = std::max<std::int64_t>(1, config.alpha_timer.count());
+  increase_timer = std::max<std::int64_t>(1, config.increase_timer.count());
+  cut_interval = std::max<std::int64_t>(0, config.cut_interval.count());
   alpha_gain = std::min(config.alpha_gain, 1024u);
   fast_recovery = config.fast_recovery;
 }

@@ -21,8 +21,8 @@ constexpr std::uint64_t kMega = 1'000'000;
 RoceConfig paper_config() {
   RoceConfig config;
   config.mtu = 1024;
-  config.packet_time = packet_time_at(config, 40'000 * kMega);
-  config.base_rtt = 2 * (kDelay + config.packet_time);
+  config.packet_time = Duration(packet_time_at(config, 40'000 * kMega));
+  config.base_rtt = Duration(2 * (kRoceDelay + config.packet_time.count()));
   return config;
 }
 
@@ -217,7 +217,7 @@ TEST(RoceCnp, WithoutControlNobodySendsOrHeedsThem) {
 
 TEST(RoceCnp, AfterACutPacketsArePacedToTheRate) {
   RoceConfig config = roce_config();
-  config.increase_timer = 1'000'000 * kMicrosecond;
+  config.increase_timer = microseconds(1'000'000);
   RoceNet net(2, config);
   std::vector<Instant> left;
   net.deliver = [&](Transmit& packet) {
@@ -232,9 +232,9 @@ TEST(RoceCnp, AfterACutPacketsArePacedToTheRate) {
   const std::size_t before = left.size();
   net.run();
   // 1/2 three times, for alpha stays 1: an eighth of line rate.
-  const Instant expected = 8 * config.packet_time * static_cast<Instant>(left.size() - before - 1);
+  const Instant expected = 8 * config.packet_time.count() * static_cast<Instant>(left.size() - before - 1);
   EXPECT_NEAR(static_cast<double>(left.back() - left[before]), static_cast<double>(expected),
-              static_cast<double>(3 * 8 * config.packet_time));
+              static_cast<double>(3 * 8 * config.packet_time.count()));
 }
 
 TEST(RoceCnp, ARateThatGrowsBringsTheNextPacketForward) {
@@ -275,7 +275,7 @@ TEST(RoceCnp, AQueuePairThatWasIdleIsBackAtLineRate) {
   const Instant begin = net.now();
   net.post(0, {Op::send, 1, 1000 * 1024, 0, 0});
   net.run();
-  EXPECT_EQ(net.done_at() - begin, 1001 * net[0].config().packet_time + 2 * kDelay);
+  EXPECT_EQ(net.done_at() - begin, 1001 * net[0].config().packet_time.count() + 2 * kRoceDelay);
 }
 
 // ---- many flows on one port
@@ -309,7 +309,7 @@ Shared share(std::uint32_t flows, const RoceConfig& config, const RoceNet::Marki
   }
   EXPECT_EQ(net[flows].check_invariants(), "");
   return {sum * sum / (flows * squares), net.mean_queue(flows),
-          sum * static_cast<double>(config.packet_time) / static_cast<double>(half),
+          sum * static_cast<double>(config.packet_time.count()) / static_cast<double>(half),
           static_cast<double>(net[flows].counters().marked_seen - marked) / sum};
 }
 
@@ -319,7 +319,7 @@ Shared share(std::uint32_t flows, const RoceConfig& config, const RoceNet::Marki
 TEST(RoceDcqcn, LongFlowsShareAPortAndItsQueueIsWhereTheFluidModelPutsIt) {
   const RoceConfig config = paper_config();
   const double packet = config.mtu + config.header;
-  const double line = 1e12 / static_cast<double>(config.packet_time);
+  const double line = 1e12 / static_cast<double>(config.packet_time.count());
   int compared = 0;
   for (const double most : {1.0, 20.0}) {
     for (const std::uint32_t flows : {2u, 8u, 32u}) {

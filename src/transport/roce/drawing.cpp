@@ -14,12 +14,13 @@ void RoceDrawing::draw(RoceConfig& roce, Drawn& world, Random& random) {
   roce.recovery = random.below(2) == 0 ? RoceConfig::Recovery::go_back_n : RoceConfig::Recovery::selective;
   roce.control = random.below(3) == 0 ? RoceConfig::Control::none : RoceConfig::Control::dcqcn;
   if (random.below(3) == 0) roce.window = 1 + random.below(255);
-  roce.packet_time = world.packet_time;
-  roce.base_rtt = world.base_rtt;
+  roce.packet_time = Duration(world.packet_time);
+  roce.base_rtt = Duration(world.base_rtt);
   world.timeout =
-      random.below(4) == 0 ? 67'109 * kDrawnMicrosecond : 4 * roce.base_rtt + up_to_microseconds(random, 200);
-  roce.ack_timeout = world.timeout;
-  roce.give_up = world.give_up = some_patience(random, world.timeout);
+      random.below(4) == 0 ? 67'109 * kDrawnMicrosecond : 4 * roce.base_rtt.count() + up_to_microseconds(random, 200);
+  roce.ack_timeout = Duration(world.timeout);
+  world.give_up = some_patience(random, world.timeout);
+  roce.give_up = Duration(world.give_up);
   world.payload = roce.mtu;
   world.first_sequence = roce.first_psn;
 }

@@ -35,7 +35,8 @@ Lossy transfer(const RoceConfig& config, std::uint32_t packets, double p) {
   net.run();
   EXPECT_EQ(net.count(Completion::Kind::sent), 1u);
   const RoceCounters& sent = net[0].counters();
-  return {static_cast<double>(packets) * static_cast<double>(config.packet_time) / static_cast<double>(net.done_at()),
+  return {static_cast<double>(packets) * static_cast<double>(config.packet_time.count()) /
+              static_cast<double>(net.done_at()),
           static_cast<double>(lost),
           static_cast<double>(net[1].counters().naks_sent),
           static_cast<double>(sent.timeouts),
@@ -46,12 +47,12 @@ Lossy transfer(const RoceConfig& config, std::uint32_t packets, double p) {
 RoceConfig lossy_config(RoceConfig::Recovery recovery) {
   RoceConfig config = roce_config();
   config.recovery = recovery;
-  config.ack_timeout = kTimeout;
+  config.ack_timeout = Duration(kTimeout);
   return config;
 }
 
 double in_packets(Instant time, const RoceConfig& config) {
-  return static_cast<double>(time) / static_cast<double>(config.packet_time);
+  return static_cast<double>(time) / static_cast<double>(config.packet_time.count());
 }
 
 // What leaves from the lost packet on until its NAK is there goes again: that packet, the one that shows the gap, the
@@ -59,7 +60,7 @@ double in_packets(Instant time, const RoceConfig& config) {
 // first of them is lost again, and all waits for the timeout, after which a whole window goes again.
 TEST(RoceLoss, GoBackNSendsARoundTripAgainForEachLoss) {
   const RoceConfig config = lossy_config(RoceConfig::Recovery::go_back_n);
-  const double again = in_packets(config.base_rtt, config) + 3;
+  const double again = in_packets(config.base_rtt.count(), config) + 3;
   for (const double p : {0.0001, 0.001, 0.01}) {
     const Lossy got = transfer(config, 400'000, p);
     const double expected = 1 / (1 + p / (1 - p) * (again + p * in_packets(kTimeout, config)));
@@ -86,7 +87,7 @@ TEST(RoceLoss, SelectiveRepeatSendsOnePacketAgainForEachLoss) {
   const RoceConfig config = lossy_config(RoceConfig::Recovery::selective);
   for (const double p : {0.0001, 0.001, 0.01}) {
     const Lossy got = transfer(config, 400'000, p);
-    const double idle = in_packets(kTimeout + config.base_rtt, config) - got.window;
+    const double idle = in_packets(kTimeout + config.base_rtt.count(), config) - got.window;
     const double expected = 1 / (1 + p / (1 - p) + p * p * idle);
     std::printf("selective, loss %.4f: goodput %.4f (arithmetic %.4f), sent again %.0f (lost %.0f)\n", p, got.goodput,
                 expected, got.resent, got.lost);

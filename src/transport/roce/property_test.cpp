@@ -22,7 +22,7 @@ RC_GTEST_PROP(RoceProperty, EverythingArrivesExactlyOnce, ()) {
   config.ack_every = *rc::gen::inRange(1u, 20u);
   config.window = *rc::gen::element(0u, 3u, 50u);
   config.first_psn = *rc::gen::element(0u, (1u << 24) - 40);
-  config.ack_timeout = 50 * kMicrosecond;
+  config.ack_timeout = microseconds(50);
   RoceNet net(2, config);
   Random random(*rc::gen::arbitrary<std::uint64_t>(), 1, 1);
   const auto loss = *rc::gen::inRange(0u, 200u);
@@ -80,8 +80,8 @@ RC_GTEST_PROP(RoceProperty, NonsenseIsHarmless, ()) {
   config.recovery = *rc::gen::element(Recovery::go_back_n, Recovery::selective);
   config.qps = *rc::gen::inRange(1u, 5u);
   config.split = *rc::gen::arbitrary<bool>();
-  config.ack_timeout = 50 * kMicrosecond;
-  config.give_up = 200 * kMicrosecond;
+  config.ack_timeout = microseconds(50);
+  config.give_up = microseconds(200);
   Roce roce(config);
   Random random(*rc::gen::arbitrary<std::uint64_t>(), 1, 1);
   for (std::uint32_t i = 0; i < 20; ++i) roce.post(0, 0, {Op::send, 1, 5000, i, i});

@@ -249,7 +249,7 @@ void Roce::notice_mark(Instant now, std::uint32_t index) {
   ++counters_.marked_seen;
   ReceiveQp& qp = receive_qps_[index];
   if (config_.control == RoceConfig::Control::none || now < qp.next_cnp) return;
-  qp.next_cnp = now + config_.cnp_interval;
+  qp.next_cnp = now + config_.cnp_interval.count();
   endpoints_.of(receive_peers_[qp.peer].endpoint).owing_cnp.add(receive_qps_, index);
 }
 

@@ -18,15 +18,15 @@ RoceConfig derived(RoceConfig config) {
   config.ack_every = std::clamp(config.ack_every, 1u, 256u);
   config.first_psn &= kPsnMask;
   config.qps = std::clamp(config.qps, 1u, Roce::kMostQps);
-  config.packet_time = std::clamp<std::int64_t>(config.packet_time, 1, kLongest);
-  config.base_rtt = std::clamp<std::int64_t>(config.base_rtt, 1, kLongest);
+  config.packet_time = Duration(std::clamp<std::int64_t>(config.packet_time.count(), 1, kLongest));
+  config.base_rtt = Duration(std::clamp<std::int64_t>(config.base_rtt.count(), 1, kLongest));
   config.retries = std::min(config.retries, 1000u);
   const bool selective = config.recovery == RoceConfig::Recovery::selective;
-  const auto derive = [](std::int64_t& time, std::int64_t otherwise) {
-    time = std::min(time > 0 ? time : otherwise, kLongest);
+  const auto derive = [](Duration& time, std::int64_t otherwise) {
+    time = Duration(std::min(time.count() > 0 ? time.count() : otherwise, kLongest));
   };
-  derive(config.ack_timeout, selective ? std::max(kIrnTimeout, 4 * config.base_rtt) : kUsualTimeout);
-  derive(config.give_up, (config.retries + 1) * std::max(kUsualTimeout, config.ack_timeout));
+  derive(config.ack_timeout, selective ? std::max(kIrnTimeout, 4 * config.base_rtt.count()) : kUsualTimeout);
+  derive(config.give_up, (config.retries + 1) * std::max(kUsualTimeout, config.ack_timeout.count()));
   return config;
 }
 
@@ -34,9 +34,10 @@ RoceConfig derived(RoceConfig config) {
 
 Roce::Roce(const RoceConfig& config) : config_(derived(config)), law_(config_) {
   mtu_shift_ = std::countr_zero(config_.mtu);
-  longest_timeout_ = std::max(config_.ack_timeout, kUsualTimeout);
+  longest_timeout_ = std::max(config_.ack_timeout.count(), kUsualTimeout);
   if (config_.window == 0) {
-    const std::int64_t round_trips = 8 * config_.base_rtt / config_.packet_time + 1 + 2 * config_.ack_every;
+    const std::int64_t round_trips =
+        8 * config_.base_rtt.count() / config_.packet_time.count() + 1 + 2 * config_.ack_every;
     config_.window = static_cast<std::uint32_t>(std::min<std::int64_t>(round_trips, kMostWindow));
   }
   const bool selective = config_.recovery == RoceConfig::Recovery::selective;

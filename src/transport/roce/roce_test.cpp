@@ -81,13 +81,13 @@ TEST(Roce, AnUnloadedTransferTakesAsLongAsTheArithmeticSays) {
   for (const std::uint32_t mtu : {1024u, 2048u, 4096u}) {
     RoceConfig config = roce_config();
     config.mtu = mtu;
-    config.packet_time = packet_time_at(config, 100'000'000'000);
+    config.packet_time = Duration(packet_time_at(config, 100'000'000'000));
     RoceNet net(2, config);
     const std::uint32_t packets = 1000;
     net.post(0, {Op::send, 1, std::uint64_t{packets} * mtu, 7, 99});
     net.run();
     // Every packet over the wire, the last one through the port as well, the way there, the way back.
-    EXPECT_EQ(net.done_at(), (packets + 1) * config.packet_time + 2 * kDelay);
+    EXPECT_EQ(net.done_at(), (packets + 1) * config.packet_time.count() + 2 * kRoceDelay);
     EXPECT_EQ(net[0].counters().data_resent, 0u);
   }
 }
@@ -224,7 +224,7 @@ TEST(Roce, WhatIsLostLastOrTwiceWaitsForTheTimeout) {
   for (const RoceConfig& config : {roce_config(), selective_config()}) {
     for (const auto& [psn, times] : {std::pair{39u, 1}, std::pair{10u, 2}}) {
       RoceNet net(2, config);
-      const Instant timeout = net[0].config().ack_timeout;
+      const Instant timeout = net[0].config().ack_timeout.count();
       EXPECT_EQ(timeout, config.recovery == Recovery::selective ? 320 * kMicrosecond : 67'108'864'000);
       int left = times;
       net.deliver = [&left, psn = psn](Transmit& packet) {
@@ -235,7 +235,8 @@ TEST(Roce, WhatIsLostLastOrTwiceWaitsForTheTimeout) {
       EXPECT_EQ(net.count(Completion::Kind::sent), 1u);
       EXPECT_EQ(net[0].counters().timeouts, 1u);
       EXPECT_GT(net.done_at(), timeout);
-      EXPECT_LT(net.done_at(), timeout + 3 * net[0].config().base_rtt + 80 * net[0].config().packet_time);
+      EXPECT_LT(net.done_at(),
+                timeout + 3 * net[0].config().base_rtt.count() + 80 * net[0].config().packet_time.count());
     }
   }
 }
@@ -314,8 +315,8 @@ TEST(Roce, ShortTimeoutsDoubleUntilTheUsualOne) {
 
 TEST(Roce, PacketsOfAFormerConnectionAreIgnored) {
   RoceConfig config = roce_config();
-  config.give_up = 300 * kMicrosecond;
-  config.ack_timeout = 100 * kMicrosecond;
+  config.give_up = microseconds(300);
+  config.ack_timeout = microseconds(100);
   RoceNet net(2, config);
   std::vector<Transmit> kept;
   net.deliver = [&](Transmit& packet) {
@@ -330,7 +331,7 @@ TEST(Roce, PacketsOfAFormerConnectionAreIgnored) {
   net.post(0, {Op::send, 1, 3000, 2, 2});
   net.run();
   ASSERT_EQ(net.count(Completion::Kind::received), 2u);
-  for (const Transmit& packet : kept) net.book(net.now() + kDelay, packet);
+  for (const Transmit& packet : kept) net.book(net.now() + kRoceDelay, packet);
   net.run();
   EXPECT_EQ(net.count(Completion::Kind::received), 2u);
   EXPECT_EQ(net.count(Completion::Kind::sent), 1u);
@@ -395,7 +396,7 @@ TEST(Roce, AQueuePairThatIsFarAheadOfAnotherWaitsAndLosesNothing) {
   RoceConfig config = roce_config();
   config.qps = 2;
   config.split = true;
-  config.ack_timeout = 500 * kMicrosecond;
+  config.ack_timeout = microseconds(500);
   RoceNet net(2, config);
   net.checking = false;
   net.deliver = [&](Transmit& packet) { return packet.header.path == 0 || net.now() > 2000 * kMicrosecond; };

@@ -41,7 +41,7 @@ void Roce::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, c
   // What repeats old news does not end the wait for new ones.
   if (news) {
     qp.silent = 0;
-    qp.deadline = qp.una == qp.sent ? kNever : now + config_.ack_timeout;
+    qp.deadline = qp.una == qp.sent ? kNever : now + config_.ack_timeout.count();
   }
 }
 
@@ -95,15 +95,15 @@ void Roce::skip_arrived(SendQp& qp) {
 void Roce::time_out(Instant now, SendQp& qp) {
   ++counters_.timeouts;
   // Not before it was tried again at least once: a driver whose wire was blocked asks late.
-  if (qp.silent > 0 && now - qp.heard >= config_.give_up) return fail(send_peers_[qp.peer]);
+  if (qp.silent > 0 && now - qp.heard >= config_.give_up.count()) return fail(send_peers_[qp.peer]);
   qp.scan = qp.una;
   qp.resending = qp.first_part;
   qp.lost = qp.sent;
   skip_arrived(qp);
   if (qp.silent < 32) ++qp.silent;
-  const bool short_enough = config_.ack_timeout <= longest_timeout_ >> qp.silent;
-  const Instant longer = now + (short_enough ? config_.ack_timeout << qp.silent : longest_timeout_);
-  qp.deadline = std::max(now + config_.ack_timeout, std::min(longer, qp.heard + config_.give_up));
+  const bool short_enough = config_.ack_timeout.count() <= longest_timeout_ >> qp.silent;
+  const Instant longer = now + (short_enough ? config_.ack_timeout.count() << qp.silent : longest_timeout_);
+  qp.deadline = std::max(now + config_.ack_timeout.count(), std::min(longer, qp.heard + config_.give_up.count()));
 }
 
 // ---- DCQCN
@@ -168,7 +168,7 @@ void Roce::fill_data(Instant now, SendQp& qp, Transmit& out) {
   header.generation = config_.generation;
   header.peer_generation = peer.peer_generation;
   if (qp.deadline == kNever) {
-    qp.deadline = now + config_.ack_timeout;
+    qp.deadline = now + config_.ack_timeout.count();
     qp.heard = now;  // nobody was asked before
   }
   if (!qp.limited) return;

@@ -5,19 +5,19 @@
 //   endpoint 1 ── wire ──┼── switch ──┼── port ── endpoint 1
 //   ...                  ┘            └── ...
 //
-// Wires and ports have the rate that packet_time says; each way takes kDelay besides. Ports mark as RED does, by the
-// queue that a packet finds. Acknowledgements and CNPs only take the time of the way.
+// Wires and ports have the rate that packet_time says; each way takes kRoceDelay besides. Ports mark as RED does, by
+// the queue that a packet finds. Acknowledgements and CNPs only take the time of the way.
 
 #include <cstdint>
 
 #include "base/random.hpp"
 #include "transport/roce/roce.hpp"
 #include "transport/testing_net.hpp"
+#include "transport/testing_times.hpp"
 
 namespace weft::transport {
 
-inline constexpr Instant kMicrosecond = 1'000'000;
-inline constexpr Instant kDelay = 2 * kMicrosecond;  // one way
+inline constexpr Instant kRoceDelay = 2 * kMicrosecond;  // one way
 
 inline Instant packet_time_at(const RoceConfig& config, std::uint64_t bits_per_second) {
   return static_cast<Instant>(std::uint64_t{config.mtu + config.header} * 8'000'000'000'000 / bits_per_second);
@@ -27,8 +27,8 @@ inline Instant packet_time_at(const RoceConfig& config, std::uint64_t bits_per_s
 inline RoceConfig roce_config() {
   RoceConfig config;
   config.mtu = 1024;
-  config.packet_time = packet_time_at(config, 100'000'000'000);
-  config.base_rtt = 2 * (kDelay + config.packet_time);
+  config.packet_time = Duration(packet_time_at(config, 100'000'000'000));
+  config.base_rtt = Duration(2 * (kRoceDelay + config.packet_time.count()));
   return config;
 }
 
@@ -57,16 +57,16 @@ class RedSwitch : public TestingClock {
     Port& port = ports_[endpoint];
     look(port);
     return port.area / static_cast<double>(now_ - port.began) * (config_.mtu + config_.header) /
-           static_cast<double>(config_.packet_time);
+           static_cast<double>(config_.packet_time.count());
   }
 
  protected:
   // A NIC has the next packet at hand while it sends one.
-  Instant ready(std::uint32_t endpoint) const { return wires_[endpoint] - config_.packet_time + 1; }
+  Instant ready(std::uint32_t endpoint) const { return wires_[endpoint] - config_.packet_time.count() + 1; }
 
   void enter(Transmit packet, bool is_ack) {
     if (is_ack) {
-      if (deliver(packet)) book(now_ + kDelay + extra(), packet);
+      if (deliver(packet)) book(now_ + kRoceDelay + extra(), packet);
       return;
     }
     Instant& wire = wires_[packet.header.source];
@@ -78,12 +78,12 @@ class RedSwitch : public TestingClock {
     Port& port = ports_[packet.header.destination];
     look(port);
     const std::int64_t queue =
-        std::max<Instant>(0, port.busy - now_) * (config_.mtu + config_.header) / config_.packet_time;
+        std::max<Instant>(0, port.busy - now_) * (config_.mtu + config_.header) / config_.packet_time.count();
     const double share = static_cast<double>(queue - marking.from) / static_cast<double>(marking.to - marking.from);
     if (queue > marking.to || (queue > marking.from && random_.below(1'000'000) < marking.most * share * 10'000))
       packet.flags |= kMarked;
     port.busy = std::max(port.busy, now_) + time_of(packet.wire_bytes);
-    book(port.busy + kDelay, packet);
+    book(port.busy + kRoceDelay, packet);
     return false;
   }
 
@@ -95,7 +95,9 @@ class RedSwitch : public TestingClock {
     double area = 0;  // of the queue over time, ps^2
   };
 
-  Instant time_of(std::uint32_t bytes) const { return config_.packet_time * bytes / (config_.mtu + config_.header); }
+  Instant time_of(std::uint32_t bytes) const {
+    return config_.packet_time.count() * bytes / (config_.mtu + config_.header);
+  }
 
   void look(Port& port) const {
     const auto dt = static_cast<double>(now_ - port.looked);

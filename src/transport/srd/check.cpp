@@ -27,6 +27,7 @@ std::string_view Srd::check_invariants() const {
     if (const auto wrong = check_in_flight(sender, static_cast<std::uint32_t>(most), slot_of); !wrong.empty())
       return wrong;
     std::uint64_t unproven = 0;
+    std::uint32_t resting = 0;
     std::uint32_t on_path[kMaxPaths] = {};
     for (std::uint32_t s = sender.una; s != sender.next; ++s)
       if (const Slot slot = slot_of(s); slot.is(State::flying)) ++on_path[slot.path];
@@ -39,8 +40,10 @@ std::string_view Srd::check_invariants() const {
       if ((sender.trying & bit) && on_path[path] == 0) return "a path is being tried only while its packet flies";
       if ((lag == kUnused) != (path >= config_.paths)) return "no more paths are in use than asked for";
       if (lag != kUnused && (lag & kUnproven)) unproven |= bit;
-      if (!(lag & kUnproven) && lag > kMostLag) return "a path lags only so far";
+      resting += lag == kResting;
+      if (!(lag & kUnproven) && lag > kMostLag && lag != kResting) return "a path lags only so far";
     }
+    if (resting + sender.in_use != config_.paths) return "paths in use are counted";
     if (unproven != sender.unproven) return "unproven paths are known";
     if (sender.allowed == 0) return "one packet may always fly";
     if (!idle(sender) && (!turns_.has(index) || sender.deadline == kNever)) return "who waits has a deadline";

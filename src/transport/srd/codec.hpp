@@ -3,7 +3,7 @@
 // big-endian. The UDP source port follows from the path, so that switches hash it (ECMP); marks (ECN) and
 // trimming are said by the IP header, so a data packet is encoded without kMarked and kTrimmed and the
 // driver adds what IP said to the flags it decoded. docs/protocol.md is the page for readers; it also has the
-// packets by which a connection is agreed on (net/handshake.hpp).
+// packets by which a connection is agreed on (net/control.hpp).
 //
 //   offset size field             data and raw            ack
 //        0    1 version           2

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "base/units.hpp"
+
 namespace weft::transport {
 
 // Packets in flight to one peer at most. A peer's state fits 2 KiB, and its slots are half of that; a path counts its
@@ -30,34 +32,33 @@ struct SrdConfig {
   std::uint32_t bad_marks = 3;
 
   // ---- what the network is like: given by the driver
-  std::int64_t packet_time = 0;  // ps that a full packet takes on the sender's wire
-  std::int64_t base_rtt = 0;     // ps, unloaded, longest path
-  bool drops = false;  // what finds no room vanishes, until a trimmed header was seen; false: it is trimmed, or waits
-  // ps that a packet may wait in a fabric that loses none: so much longer silence means nothing. 0 where what finds no
-  // room is trimmed or dropped
-  std::int64_t longest_wait = 0;
+  Duration packet_time;  // that a full packet takes on the sender's wire
+  Duration base_rtt;     // unloaded, longest path
+  bool drops = false;    // what finds no room vanishes, until a trimmed header was seen; false: it is trimmed, or waits
+  // Time that a packet may wait in a fabric that loses none: so much longer silence means nothing. 0 where what finds
+  // no room is trimmed or dropped
+  Duration longest_wait;
 
   // ---- congestion
   std::uint32_t window = 0;  // packets in flight to one peer at most; 0: 1.5 base round trips' worth + ack_every
   // The next two and trim_cut were swept together (25 to 80 % of base_rtt, 1 to 8 packets, 0.25 to 2 packets):
   // below 70 % a permutation at full load loses 5 % and more to collisions of paths; with fewer than 4 packets
   // or a greater cut, flows on an oversubscribed uplink stay unequal too long.
-  std::int64_t delay_target = 0;  // ps of queueing, over all hops, that is fine; 0: 4/5 of base_rtt
-  std::uint32_t increase = 5;     // packets per round trip
-  std::uint32_t trim_cut = 96;    // 1/256 packets that the window shrinks for each trimmed packet
-  std::uint32_t most_cut = 50;    // percent of the window lost in one round trip at most (Swift, SIGCOMM 2020)
+  Duration delay_target;        // of queueing, over all hops, that is fine; 0: 4/5 of base_rtt
+  std::uint32_t increase = 5;   // packets per round trip
+  std::uint32_t trim_cut = 96;  // 1/256 packets that the window shrinks for each trimmed packet
+  std::uint32_t most_cut = 50;  // percent of the window lost in one round trip at most (Swift, SIGCOMM 2020)
 
   // ---- loss and silence
   // A link that has fallen to a quarter of its rate holds a queue of four round trips; taken for lost, each of its
   // packets would be sent twice.
-  std::int64_t reorder = 0;  // ps by which a later packet may overtake; 0: 5 base_rtt, above what queues differ, +
-                             // longest_wait; where it `drops`, as measured
-  std::int64_t rto =
-      0;  // ps of silence after a probe before all is sent again; 0: 5 base_rtt + longest_wait; doubles each time
-  std::int64_t not_ready_wait = 0;  // ps before a refused packet is tried again; 0: base_rtt
+  Duration reorder;  // by which a later packet may overtake; 0: 5 base_rtt, above what queues differ, +
+                     // longest_wait; where it `drops`, as measured
+  Duration rto;  // of silence after a probe before all is sent again; 0: 5 base_rtt + longest_wait; doubles each time
+  Duration not_ready_wait;  // before a refused packet is tried again; 0: base_rtt
   // Long enough for routing to converge around a failure (BGP without BFD: 3 s), shorter than the
   // watchdogs of jobs (minutes).
-  std::int64_t give_up = 5'000'000'000'000;  // ps without a word from a peer before its messages fail
+  Duration give_up = microseconds(5'000'000);  // without a word from a peer before its messages fail
 
   // ---- bounds on what others can make us hold
   std::uint32_t receive_messages = 16384;  // incomplete ones per endpoint, and the oldest of each peer: 40 bytes each

@@ -40,7 +40,7 @@ void Srd::miss(Sender& sender, std::uint32_t sequence) {
 
 // By how much a later packet may overtake.
 std::int32_t Srd::tolerance(const Sender& sender) const {
-  if (!sender.drops || config_.reorder > 0) return static_cast<std::int32_t>(reorder_);
+  if (!sender.drops || config_.reorder.count() > 0) return static_cast<std::int32_t>(reorder_);
   const std::uint32_t mean = std::max(mean_of(sender), base_of(sender));
   const std::uint32_t spread = std::max(mean / 4, sender.spread / (kMeanOf / 4));
   const std::int64_t most = (mean + spread) * std::int64_t{4u + sender.late} / 4 + longest_wait_;
@@ -57,7 +57,7 @@ void Srd::find_lost(Sender& sender) {
   const std::int32_t most = tolerance(sender);
   const std::uint32_t base = base_of(sender);
   const auto soon = static_cast<std::int32_t>(sender.buried ? base : 2 * std::max(base, mean));
-  const std::int32_t at_the_end = config_.longest_wait > 0 ? most : std::min(most, soon);
+  const std::int32_t at_the_end = config_.longest_wait.count() > 0 ? most : std::min(most, soon);
   std::int32_t patient = sender.next == sender.end ? at_the_end : most;
   // Before all waits for one, a copy is cheaper; and its path has brought nothing for so long that it is no place for
   // others until it does. One that lives shows it soon.
@@ -129,28 +129,37 @@ bool Srd::blame_path(Sender& sender, std::uint32_t path) {
 
 // ---- silence
 
+// What the driver said of round trips, where packets have not shown that it is far too long.
+Instant Srd::credible_base(const Sender& sender) const {
+  const Instant said = config_.base_rtt.count();
+  return sender.drops ? std::min(said, (Instant{sender.least_rtt} << time_shift_) * kNotCredible) : said;
+}
+
 // How long to wait for news. Long waits for answers are a slow link's queue, not loss. But whatever round trips were
 // like, a silence is asked about several times before it fails what waits: at 1/8, 2/8, 3/8, 5/8 and 7/8 of `give_up`.
 Instant Srd::patience(const Sender& sender) const {
   const Instant usual = (Instant{mean_of(sender)} << time_shift_) * (4 + sender.late) / 4;
   const Instant host = Instant{sender.host_wait} << time_shift_;
   const Instant least =
-      2 * (config_.base_rtt + config_.packet_time * (sender.fan_in + config_.ack_every)) + config_.longest_wait;
-  return std::min(host + std::max(least, std::min(usual + usual / 2, config_.give_up >> 3)), longest_flight_);
+      2 * (credible_base(sender) + config_.packet_time.count() * (sender.fan_in + config_.ack_every)) +
+      config_.longest_wait.count();
+  return std::min(host + std::max(least, std::min(usual + usual / 2, config_.give_up.count() >> 3)), longest_flight_);
 }
 
 // And once it was asked.
 Instant Srd::next_patience(const Sender& sender) const {
+  const Instant derived = 5 * credible_base(sender) + config_.longest_wait.count();
+  const Instant said = rto_derived_ ? std::min(config_.rto.count(), derived) : config_.rto.count();
   const Instant host = Instant{sender.host_wait} << time_shift_;
-  return host + std::max(config_.rto, std::min((Instant{mean_of(sender)} * 3 << time_shift_) * (4 + sender.late) / 4,
-                                               config_.give_up >> 3));
+  return host + std::max(said, std::min((Instant{mean_of(sender)} * 3 << time_shift_) * (4 + sender.late) / 4,
+                                        config_.give_up.count() >> 3));
 }
 
 // When to look again after so long a wait. Waits double, and the last could be half of `give_up`: a peer that was there
 // again all the while would be given up, and what was posted since with it, and nobody would have been asked. So the
 // last question is asked just early enough for its answer.
 Instant Srd::look_after(Instant now, Instant wait, const Sender& sender) const {
-  const Instant end = sender.heard + config_.give_up;
+  const Instant end = sender.heard + config_.give_up.count();
   const Instant last = end - patience(sender);
   return now < last ? std::min(now + wait, last) : end;
 }
@@ -179,7 +188,7 @@ void Srd::time_out(Instant now, std::uint32_t index) {
     sender.deadline = kNever;
     return;
   }
-  if (const Instant late = now - sender.deadline; late > (config_.give_up >> 3)) {
+  if (const Instant late = now - sender.deadline; late > (config_.give_up.count() >> 3)) {
     // Nobody asked us for so long: this process did not run, or its clock has jumped, and what came meanwhile has yet
     // to be handed in. The silence was our own, and of what is in flight times say nothing.
     sender.heard += late;
@@ -195,7 +204,7 @@ void Srd::time_out(Instant now, std::uint32_t index) {
     return;
   }
   // Who was asked nothing keeps silent: a read is given the peer's own patience besides ours.
-  const Instant limit = sender.first_message == kNone ? 2 * config_.give_up : config_.give_up;
+  const Instant limit = sender.first_message == kNone ? 2 * config_.give_up.count() : config_.give_up.count();
   if (now - sender.heard >= limit) {
     const Instant quiet = quiet_for(now, sender);
     if (sender.first_message != kNone || quiet >= limit) return fail(now, index);
@@ -213,11 +222,14 @@ void Srd::time_out(Instant now, std::uint32_t index) {
     std::uint32_t left = sender.buried ? kAskAfterLoss : questions_of(sender);
     for (std::uint32_t s = sender.una; before(s, sender.next) && left > 0; ++s) {
       if (!slots[s].is(State::flying)) continue;
+      // A copy had asked. It is no sign of a path that there was no answer where many send to one receiver.
+      if (slots[s].resent && sender.drops && sender.fan_in <= 1) bury(sender, slots[s].path);
       give_up_on(sender, s);
       --left;
     }
     if (sender.drops && sender.allowed == 1) be_less_eager(sender, true);
     sender.questions = static_cast<std::uint8_t>(questions_of(sender));
+    if (sender.drops) set_allowed(sender);
     sender.paced_until = now;
     sender.deadline = look_after(now, next_patience(sender), sender);
     return;
@@ -262,10 +274,12 @@ void Srd::bury(Sender& sender, std::uint32_t path) {
     sender.buried = true;
     take_other_entropy(sender, path);
   }
+  sender.in_use = static_cast<std::uint8_t>(sender.in_use + (paths.lag[path] == kResting));
   paths.lag[path] = static_cast<std::uint8_t>(kUnproven | failed);
   paths.ready[path] = static_cast<std::uint16_t>(sender.turn + ((2u << failed) - 2) * config_.paths);
   sender.unproven |= bit;
   sender.trying &= ~bit;
+  if (sender.drops) use_paths(sender, std::max<std::uint32_t>(sender.in_use, paths_for(sender)));
 }
 
 }  // namespace weft::transport

@@ -24,9 +24,9 @@ constexpr std::uint32_t kPaths = 4;
 SrdConfig config_of() {
   SrdConfig config;
   config.payload = 1000;
-  config.packet_time = kPacket;
-  config.base_rtt = 2 * kDelay + kPacket;
-  config.give_up = 100'000'000'000;
+  config.packet_time = Duration(kPacket);
+  config.base_rtt = Duration(2 * kDelay + kPacket);
+  config.give_up = microseconds(100'000);
   return config;
 }
 
@@ -188,7 +188,7 @@ TEST(SrdPaths, OnePacketAsksByEverMoreWaysUntilAnAnswerComes) {
   Paths paths;
   paths.dies = [&](const Transmit& packet) { return packet.type == PacketType::ack && paths.acks.size() <= 10; };
   paths.carry(1);
-  EXPECT_LT(paths.now, 60 * config_of().base_rtt);
+  EXPECT_LT(paths.now, 60 * config_of().base_rtt.count());
   EXPECT_LE(paths.data.size(), 20u);
   std::map<std::uint16_t, int> times;
   for (const Paths::Sent& ack : paths.acks) EXPECT_EQ(++times[ack.packet.header.path], 1) << "the same way twice";
@@ -205,7 +205,7 @@ TEST(SrdPaths, TheEndOfAMessageDoesNotWaitForOneThatLags) {
   };
   paths.carry(1000);
   // It was sent 100 packet times before the last, which is more than two round trips and less than five.
-  EXPECT_LT(paths.now, 1000 * kPacket + 4 * config_of().base_rtt);
+  EXPECT_LT(paths.now, 1000 * kPacket + 4 * config_of().base_rtt.count());
   EXPECT_EQ(paths.data.size(), 1001u);
 }
 

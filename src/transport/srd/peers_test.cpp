@@ -4,18 +4,17 @@
 #include <map>
 
 #include "transport/srd/srd.hpp"
+#include "transport/testing_times.hpp"
 #include "transport/testing_wire.hpp"
 
 namespace weft::transport {
 namespace {
 
-constexpr Instant kMicrosecond = 1'000'000;
-
 SrdConfig peers_config() {
   SrdConfig config;
   config.payload = 8000;
-  config.packet_time = 80 * 8064;
-  config.base_rtt = 4'400'000 + 4 * config.packet_time;
+  config.packet_time = Duration(80 * 8064);
+  config.base_rtt = Duration(4'400'000 + 4 * config.packet_time.count());
   return config;
 }
 

@@ -287,7 +287,7 @@ void Srd::drop_silent_listener(Instant now, EndpointState& state) {
   Receiver& receiver = receivers_[state.listeners];
   state.listeners = receiver.listen_next;
   const auto silence = static_cast<Instant>(static_cast<std::uint32_t>(now >> kHeardShift) - receiver.heard);
-  if (silence <= (2 * config_.give_up >> kHeardShift) + 1) return;
+  if (silence <= (2 * config_.give_up.count() >> kHeardShift) + 1) return;
   forget(receiver);
   receiver.broken = true;
 }

@@ -48,7 +48,7 @@ bool Srd::enqueue(Instant now, std::uint32_t index, const Operation& operation) 
   }
   if (idle(sender)) sender.heard = now;
   if (sender.first_message == kNone) {
-    sender.deadline = now + 2 * config_.base_rtt + config_.longest_wait;
+    sender.deadline = now + 2 * config_.base_rtt.count() + config_.longest_wait.count();
     sender.latest_sent = sender.epoch_began = stamp_of(now);  // after a long pause the old one may have wrapped
     begin_work(sender);
   }
@@ -82,18 +82,17 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
     ++counters_.ignored;
     return;
   }
-  if (flags & kStale) {
-    fail(now, index);
-    return;
+  if (flags != 0) [[unlikely]] {
+    if (flags & kStale) return fail(now, index);
+    if ((flags & kSeenBefore) == kSeenBefore) {
+      flags &= static_cast<std::uint8_t>(~kSeenBefore);
+      if (sender.drops) hear_of_copy(sender);
+    }
+    if ((flags & kTrimmed) && sender.drops) know_of_trimming(sender);
   }
-  if ((flags & kSeenBefore) == kSeenBefore) {
-    flags &= static_cast<std::uint8_t>(~kSeenBefore);
-    if (sender.drops) hear_of_copy(sender);
-  }
-  if ((flags & kTrimmed) && sender.drops) know_of_trimming(sender);
   if (waited > 0) hear_of_wait(sender, waited);
   if (sender.fan_in != header.fan_in) change_fan_in(now, sender, std::max<std::uint16_t>(1, header.fan_in));
-  if (now - sender.deadline > (config_.give_up >> 3)) time_out(now, index);
+  if (now - sender.deadline > (config_.give_up.count() >> 3)) time_out(now, index);
   const Slots slots = slots_of(sender);
   const std::uint32_t echo = header.echoed();
   const bool echo_known = before(echo, sender.next) && !before(echo, sender.una);
@@ -136,7 +135,8 @@ void Srd::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   finish_messages(sender);
   if (working && sender.first_message == kNone) end_work(sender);
   if (sender.una == sender.next && sender.wide != kNone) narrow(sender);
-  if (sender.first_message == kNone) sender.deadline = sender.reads == kNone ? kNever : now + 2 * config_.give_up;
+  if (sender.first_message == kNone)
+    sender.deadline = sender.reads == kNone ? kNever : now + 2 * config_.give_up.count();
   ask_again(index);
 }
 
@@ -155,7 +155,10 @@ void Srd::acknowledge(Sender& sender, Slot& slot, std::uint32_t sequence, bool m
     be_more_patient(sender);
   }
   ++sender.epoch_acked;
-  if (since(slot.sent, sender.latest_sent) > 0) sender.latest_sent = slot.sent;
+  if (since(slot.sent, sender.latest_sent) > 0) {
+    sender.latest_sent = slot.sent;
+    sender.works = static_cast<std::uint8_t>(slot.path);
+  }
   // Messages are runs of sequences, and acknowledgements go upwards from one to the next.
   message = message_with(send_messages_, sequence, message);
   --send_messages_[message].left;
@@ -168,7 +171,7 @@ void Srd::refuse(Instant now, Sender& sender, std::uint32_t sequence, std::uint8
   if (since(slot.sent, sender.latest_sent) > 0) sender.latest_sent = slot.sent;
   prove(sender, slot.path);
   if (flags & kNotReady) {
-    sender.paced_until = now + config_.not_ready_wait;
+    sender.paced_until = now + config_.not_ready_wait.count();
     return;
   }
   set_lag(sender, slot.path, sender.paths.lag[slot.path] + kTrimmedLag);
@@ -205,6 +208,7 @@ void Srd::judge(Sender& sender, std::uint32_t path, bool marked, std::uint32_t r
     const std::uint32_t faded = sender.paths.loss[path] / 128;
     sender.paths.loss[path] = static_cast<std::uint16_t>(sender.paths.loss[path] - faded);
     sender.all_loss -= faded;
+    if (sender.paths.lag[path] == kResting) return;
   }
   const std::uint32_t seen = rtt > mean ? lag_of(rtt - mean, mean) : 0;
   const std::uint32_t lag = sender.paths.lag[path];
@@ -264,11 +268,13 @@ std::uint32_t Srd::choose_path(Sender& sender, bool resend, std::uint32_t avoid)
   std::uint32_t at = kNoPath;
   if (std::uint8_t& lag = sender.paths.lag[look]; lag <= kMostLag) {
     if (sender.paths.flying[look] == 0) lag = static_cast<std::uint8_t>(lag - (lag + 7) / 8);
-  } else if ((sender.unproven & ~sender.trying & bit) && !resend && !newer(sender.paths.ready[look], sender.turn)) {
+  } else if ((sender.unproven & ~sender.trying & bit) && !resend && may_try(sender) &&
+             !newer(sender.paths.ready[look], sender.turn)) {
     sender.trying |= bit;
     at = look;
   }
   sender.burst_left = static_cast<std::uint8_t>(config_.burst > 1 && at == kNoPath ? train_of(sender) - 1 : 0);
+  if (resend && goes_where_it_works(sender, avoid)) at = sender.works;
   if (at == kNoPath) {
     // What is sent last must not arrive last by far.
     const std::uint32_t left = resend ? kMostPackets : sender.end - sender.next;
@@ -279,6 +285,13 @@ std::uint32_t Srd::choose_path(Sender& sender, bool resend, std::uint32_t avoid)
   if (sender.paths.flying[at] == kMostOnPath) at = take_emptiest(sender);
   sender.path = static_cast<std::uint8_t>(at);
   return at;
+}
+
+// After silence the first copy goes by the path that brought something last: where a spine has died, those that seem
+// quickest are those that nobody has used since, and one in four of them is dead. Other copies go other ways.
+bool Srd::goes_where_it_works(const Sender& sender, std::uint32_t avoid) {
+  return sender.drops && sender.silent > 0 && sender.questions == questions_of(sender) && sender.works != avoid &&
+         sender.paths.lag[sender.works] <= kMostLag;
 }
 
 // Where lag and packets in flight are least; of equal ones the next behind the one used last. Written so that
@@ -304,7 +317,7 @@ std::uint32_t Srd::take_quickest(const Sender& sender, std::uint8_t most_lag, st
   return first_zero<kMaxPaths>(start, [&](std::uint32_t from) { return word_of(other + from); });
 }
 
-// When there is no other: nothing came through on any of them.
+// When there is no other: nothing came through on any of them, but for those that rest.
 std::uint32_t Srd::take_any(const Sender& sender, std::uint32_t avoid) const {
   std::uint32_t best = kNoPath;
   std::uint32_t least = kNone;
@@ -327,7 +340,7 @@ std::uint32_t Srd::take_emptiest(const Sender& sender) const {
   std::uint32_t least = kNone;
   for (std::uint32_t i = 0; i < config_.paths; ++i) {
     const std::uint32_t cost = sender.paths.flying[i] + (sender.paths.lag[i] & kUnproven) * 2;
-    if (sender.paths.flying[i] == kMostOnPath || cost >= least) continue;
+    if (sender.paths.flying[i] == kMostOnPath || sender.paths.lag[i] == kResting || cost >= least) continue;
     least = cost;
     best = i;
   }
@@ -420,8 +433,10 @@ void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& 
   // The way back of a path may be dead where the path is not, and an answer lost at the end costs a wait for silence.
   // Where ways have died, answers take the one that the last took; after silence that one is doubtful too.
   const auto trial = [&] { return (sender.unproven >> path & 1) != 0; };
-  const bool same_way = sender.silent > 0 ? sender.silent == 1 && sender.turn % 2 != 0
-                                          : (sender.buried || (sender.unheard && sender.turn % 2 != 0)) && !trial();
+  const bool asks_same_way =
+      sender.silent == 1 && (sender.drops ? resend && path == sender.works : sender.turn % 2 != 0);
+  const bool same_way =
+      sender.silent > 0 ? asks_same_way : (sender.buried || (sender.unheard && sender.turn % 2 != 0)) && !trial();
   header.echo = same_way ? static_cast<std::uint16_t>(sender.heard_path - header.path) : 0;
   header.stream = sender.stream;
   header.generation = config_.generation;

@@ -26,17 +26,19 @@ Srd::Srd(const SrdConfig& config) : config_(config) {
   config_.generation = std::max<std::uint16_t>(1, config_.generation);
   config_.reads = std::clamp(config_.reads, 1u, 1024u);
   config_.most_cut = std::min(config_.most_cut, 100u);
-  config_.base_rtt = std::clamp<std::int64_t>(config_.base_rtt, 1, longest_flight_ / 8);
-  config_.packet_time = std::max<std::int64_t>(1, config_.packet_time);
-  const auto derive = [&](std::int64_t& time, std::int64_t otherwise) {
-    time = std::min(time > 0 ? time : otherwise, longest_flight_);
+  config_.base_rtt = Duration(std::clamp<std::int64_t>(config_.base_rtt.count(), 1, longest_flight_ / 8));
+  config_.packet_time = Duration(std::max<std::int64_t>(1, config_.packet_time.count()));
+  const auto derive = [&](Duration& time, std::int64_t otherwise) {
+    time = Duration(std::min(time.count() > 0 ? time.count() : otherwise, longest_flight_));
   };
-  config_.longest_wait = std::clamp<std::int64_t>(config_.longest_wait, 0, longest_flight_ / 2);
-  derive(config_.rto, 5 * config_.base_rtt + config_.longest_wait);
-  derive(config_.not_ready_wait, config_.base_rtt);
+  config_.longest_wait = Duration(std::clamp<std::int64_t>(config_.longest_wait.count(), 0, longest_flight_ / 2));
+  rto_derived_ = config_.rto.count() == 0;
+  derive(config_.rto, 5 * config_.base_rtt.count() + config_.longest_wait.count());
+  derive(config_.not_ready_wait, config_.base_rtt.count());
   if (config_.window == 0) {
     // A round trip's worth, what waits at the receiver for an acknowledgement, and a little queue.
-    const std::int64_t round_trip = (config_.base_rtt + config_.packet_time - 1) / config_.packet_time;
+    const std::int64_t round_trip =
+        (config_.base_rtt.count() + config_.packet_time.count() - 1) / config_.packet_time.count();
     const std::int64_t packets = round_trip + config_.ack_every + round_trip / 2 + 1;
     config_.window = static_cast<std::uint32_t>(std::min<std::int64_t>(packets, kMostFarWindow));
   }
@@ -47,12 +49,12 @@ Srd::Srd(const SrdConfig& config) : config_(config) {
   const auto units = [&](std::int64_t time) {
     return static_cast<std::uint32_t>(std::max<std::int64_t>(1, time >> time_shift_));
   };
-  target_ = units(config_.delay_target > 0 ? config_.delay_target : config_.base_rtt * 4 / 5);
-  base_ = units(config_.base_rtt);
-  std::int64_t reorder = config_.reorder;  // which stays 0 where it is to be measured
-  derive(reorder, 5 * config_.base_rtt + config_.longest_wait);
-  reorder_ = units(reorder);
-  longest_wait_ = static_cast<std::uint32_t>(config_.longest_wait >> time_shift_);
+  target_ = units(config_.delay_target.count() > 0 ? config_.delay_target.count() : config_.base_rtt.count() * 4 / 5);
+  base_ = units(config_.base_rtt.count());
+  Duration reorder = config_.reorder;  // which stays 0 where it is to be measured
+  derive(reorder, 5 * config_.base_rtt.count() + config_.longest_wait.count());
+  reorder_ = units(reorder.count());
+  longest_wait_ = static_cast<std::uint32_t>(config_.longest_wait.count() >> time_shift_);
   leave_lag_ = std::min<std::uint32_t>(std::max(1u, config_.bad_marks) * kTrimmedLag, kMostLag);
 }
 
@@ -82,6 +84,8 @@ std::uint32_t Srd::sender_for(std::uint32_t endpoint, std::uint32_t peer) {
     sender.paths.entropy[i] = static_cast<std::uint16_t>(i);
     sender.paths.lag[i] = i < config_.paths ? 0 : kUnused;
   }
+  sender.in_use = static_cast<std::uint8_t>(config_.paths);
+  sender.next_awake = sender.path;
   sender.fresh_entropy = static_cast<std::uint16_t>(config_.paths);
   sender.stream = retired_stream_;
   begin_stream(sender);
@@ -318,6 +322,7 @@ void Srd::begin_stream(Sender& sender) {
   sender.drops = sender.starting = config_.drops;
   sender.epoch_lost = 0;
   sender.gap = 0;
+  sender.congested = 0;
   sender.epoch_acked = sender.epoch_rtt = sender.epoch_samples = 0;
   sender.fan_in = 1;
   sender.burst_left = sender.silent = sender.questions = 0;
@@ -328,6 +333,7 @@ void Srd::begin_stream(Sender& sender) {
   if (sender.wide != kNone) narrow(sender);
   for (std::uint8_t& flying : sender.paths.flying) flying = 0;
   set_allowed(sender);
+  use_paths(sender, sender.drops ? paths_for(sender) : config_.paths);
 }
 
 }  // namespace weft::transport

@@ -23,11 +23,14 @@
 //   one, but a marked packet does not redeem it. Paths in turn, with pauses for bad ones, left some links
 //   with an eighth more to carry than others. Judged by their own round-trip time, and not by what it is
 //   above the mean, paths are left and taken again by all senders together, and queues swing.
+//   Where packets vanish, windows may be small, and no more paths are in use than trains are in flight: of more, each
+//   would be looked at so rarely that what is known of it is old, and one that lagged once would lag for long. A path
+//   that stays behind changes places with one that rests.
 //   Where a packet vanished, another entropy is tried with one packet at a time until one comes through;
 //   the pauses between trials grow. Acknowledgements come back by the path that they answer, until one has
 //   vanished; from then on a packet says which path its answer is to take: the one that brought the last.
 // - The window follows the typical path: once per round trip it is scaled by target / mean round-trip
-//   time where that is above the target, and grows by a constant. Flows that share a queue see the same
+//   time where that is above the target, and grows by a step. Flows that share a queue see the same
 //   delay, so they settle at equal windows within tens of round trips (the law of FAST TCP, Jin et al.,
 //   INFOCOM 2004, with Swift's tolerated delay). A sample counts as twice the target at most: what lies
 //   beyond tells of one slow path, which is to be left, and not of all. Judged by marks alone, windows
@@ -138,8 +141,14 @@ class Srd {
   static constexpr Instant kTrainTime = 32'000'000;      // ps that a host takes for one of them, with its checksums
   static constexpr std::uint32_t kFixed = 256;           // fixed point of windows
   static constexpr std::uint32_t kMeanOf = 64;           // packets that a mean round-trip time is taken over
-  static constexpr std::uint32_t kStanding =
-      4;  // packets whose time, at the rate reached, is the least that counts as a round trip
+  // Packets whose time, at the rate reached, is the least that counts as a round trip: with fewer than one for every
+  // eighth path, links that spread packets come to are idle by chance, and no path is told from another.
+  static constexpr std::uint32_t kStanding = kMaxPaths / 8;
+  // Times what the driver said: so long a first round trip is no queue; and as much shorter a one says that it was
+  // wrong.
+  static constexpr std::uint32_t kNotCredible = 8;
+  // In use at least: one of four spines is missed by all of so many once in a hundred times.
+  static constexpr std::uint32_t kFewPaths = kMaxPaths / 4;
   static constexpr std::uint32_t kLongWait = 16;  // base round trips that a host may be away: longer ones count as that
   static constexpr std::uint32_t kLeastShare = 4;                    // packets in flight, with however many peers
   static constexpr std::uint8_t kSeenBefore = kTrimmed | kNotReady;  // ack: the echoed packet has come once more
@@ -164,6 +173,7 @@ class Srd {
   };
   static constexpr std::uint8_t kUnproven = 0x80;  // nothing came through since a packet vanished
   static constexpr std::uint8_t kUnused = 0xFF;    // more than `paths`
+  static constexpr std::uint8_t kResting = 0x7F;   // so little is in flight that it could not be told from others
   static constexpr std::uint8_t kMostLag = 95;     // with 255 packets in flight the cost of a path fits 15 bits
 
   struct alignas(64) Sender {
@@ -198,6 +208,7 @@ class Srd {
     std::uint32_t target;        // queueing that is fine: what the fabric has room for, as far as is known
     std::uint32_t most;          // greatest window, times kFixed
     std::uint32_t epoch_began;   // stamp
+    std::uint32_t congested;     // round trips in which the network was full, less those in which it was not
     std::uint32_t loss;          // of 2^20 packets, lately
     std::uint32_t usual_loss;    // likewise, however little is in flight
     std::uint32_t gap;           // mean time from one arrival to the next; 0: not known yet
@@ -225,6 +236,9 @@ class Srd {
     std::uint8_t questions;         // copies still to be sent after silence
     bool buried;                    // a path seemed dead: those that work are kept
     bool unheard;                   // an answer seemed to have vanished: the next take a path that brought one
+    std::uint8_t works;             // path of the newest packet known to have arrived
+    std::uint8_t in_use;            // paths that do not rest
+    std::uint8_t next_awake;        // behind which one that rests is looked for
     std::uint32_t reads;            // list of those without an answer
     std::uint32_t responses;        // messages that answer reads
     std::uint32_t payload;          // bytes of a message in one packet
@@ -363,11 +377,15 @@ class Srd {
     const std::uint32_t limit = std::min(sender.allowed, share);
     return sender.flying < limit && has_more(sender, limit) && (sender.flying < kMostOnPath || has_path(sender));
   }
-  // Packets that go together on one path: at most an eighth of what is in flight, for more would be a queue of its own.
+  // Packets that go together on one path: at most an eighth of what is in flight, for more would be a queue of its own,
+  // and no more than are sent in half the time that a host takes for a whole train: who sends more slowly has time for
+  // each of them, and a train of four is half a millisecond of a link of 500 Mb/s while others are idle.
   std::uint32_t train_of(const Sender& sender) const {
     if (config_.burst == 1) return 1;
     const std::uint32_t longest = std::min(config_.burst, kLongestTrain / (sender.payload + config_.header));
-    return std::clamp(sender.allowed / 8, 1u, std::max(1u, longest));
+    const std::uint64_t sent = (std::uint64_t{sender.allowed} * kTrainTime / 2 >> time_shift_) / mean_of(sender);
+    const auto part = static_cast<std::uint32_t>(std::min<std::uint64_t>(sender.allowed / 8, sent));
+    return std::clamp(part, 1u, std::max(1u, longest));
   }
   // Whose window opens by a packet waits until a train fits: there is something in flight whose answer it will hear.
   bool has_room_for_train(const Sender& sender, std::uint32_t limit) const {
@@ -376,7 +394,7 @@ class Srd {
   bool has_room_for_whole(const Sender& sender, std::uint32_t limit) const;
   // With less than that in flight, one of the proven paths, or of all, can take another.
   bool has_path(const Sender& sender) const {
-    const auto proven = config_.paths - static_cast<std::uint32_t>(std::popcount(sender.unproven));
+    const auto proven = sender.in_use - static_cast<std::uint32_t>(std::popcount(sender.unproven));
     return sender.flying < kMostOnPath * std::max(1u, proven);
   }
   bool has_more(const Sender& sender, std::uint32_t limit) const {
@@ -394,10 +412,25 @@ class Srd {
   }
   void wait(std::uint32_t index, std::uint32_t share);
   std::uint32_t choose_path(Sender& sender, bool resend, std::uint32_t avoid);
+  static bool goes_where_it_works(const Sender& sender, std::uint32_t avoid);
+  // A packet that is tried on a path of which nothing is known is missed when one behind it arrives. With none behind
+  // it, all would wait until silence has lasted: with a window of one packet, as after a spine has died, for most of
+  // the time.
+  static bool may_try(const Sender& sender) {
+    return !sender.drops || (sender.allowed > 1 && sender.next != sender.end);
+  }
   std::uint32_t take_quickest(const Sender& sender, std::uint8_t most_lag, std::uint32_t avoid) const;
   std::uint32_t take_any(const Sender& sender, std::uint32_t avoid) const;
   std::uint32_t take_emptiest(const Sender& sender) const;
   void fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& out);
+
+  // paths_in_use.cpp
+  void look_at_paths(Sender& sender);
+  std::uint32_t paths_for(const Sender& sender) const;
+  void use_paths(Sender& sender, std::uint32_t wanted);
+  std::uint32_t last_path(const Sender& sender) const;
+  static void wake_path(Sender& sender, std::uint32_t path);
+  static void rest_path(Sender& sender, std::uint32_t path);
 
   // window.cpp
   void know_of_trimming(Sender& sender);
@@ -408,6 +441,7 @@ class Srd {
   void hear_of_wait(Sender& sender, Instant waited) const;
   void be_less_eager(Sender& sender, bool vanished);
   void end_epoch(Sender& sender, std::uint32_t now);
+  static void note_congestion(Sender& sender, std::uint32_t rtt);
   void note_arrivals(Sender& sender, std::uint32_t arrived, std::uint32_t now);
   std::uint32_t delivered_window(const Sender& sender) const;
   std::uint32_t trips_of(const Sender& sender, std::uint32_t now) const;
@@ -426,7 +460,7 @@ class Srd {
   }
   // Most queueing that is fine. Over many paths queues differ; where they do, none runs dry only if all are longer.
   std::uint32_t room_of(const Sender& sender) const {
-    if (!sender.drops || config_.delay_target > 0) return target_;
+    if (!sender.drops || config_.delay_target.count() > 0) return target_;
     // Who sends trains cannot tell a shorter queue from what it took to hand one down.
     const std::uint32_t train = config_.burst > 1 ? static_cast<std::uint32_t>(kTrainTime >> time_shift_) : 0;
     return std::max({base_of(sender) * 4 / 5, std::min(4 * base_of(sender), sender.spread / kMeanOf * 3), train,
@@ -470,10 +504,12 @@ class Srd {
   // with four, the silence of a receiver that serves many costs short all-to-alls 3 %.
   static constexpr std::uint32_t questions_after(std::uint32_t silent) { return 2u << std::min(silent - 1, 2u); }
   static std::uint32_t questions_of(const Sender& sender) {
-    const std::uint32_t most = sender.drops ? std::max(1u, sender.window / kFixed) : kWindow;
+    const bool shared = sender.drops && sender.fan_in > 1;
+    const std::uint32_t most = shared ? std::max(1u, sender.window / kFixed) : kWindow;
     return std::min(questions_after(sender.silent), most);
   }
   void time_out(Instant now, std::uint32_t sender);
+  Instant credible_base(const Sender& sender) const;
   Instant patience(const Sender& sender) const;
   Instant next_patience(const Sender& sender) const;
   Instant look_after(Instant now, Instant wait, const Sender& sender) const;
@@ -488,6 +524,7 @@ class Srd {
   SrdConfig config_;
   int time_shift_;              // of the units that round trips are kept in, in bits of picoseconds
   Instant longest_flight_;      // no packet counts for longer: far from where its time wraps
+  bool rto_derived_;            // from base_rtt, which may not be credible
   std::uint32_t full_window_;   // packets, times kFixed
   std::uint32_t first_window_;  // likewise
   std::uint32_t target_;        // of queueing delay, in units of 2^time_shift_ ps

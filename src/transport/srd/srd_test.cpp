@@ -7,19 +7,20 @@
 #include <map>
 #include <set>
 
+#include "transport/testing_times.hpp"
+
 namespace weft::transport {
 namespace {
 
-constexpr Instant kMicrosecond = 1'000'000;
 constexpr Instant kDelay = 2 * kMicrosecond;  // one way
 
 SrdConfig config_of(std::uint16_t generation = 1) {
   SrdConfig config;
   config.payload = 1000;
-  config.packet_time = 100'000;
-  config.base_rtt = 2 * kDelay + config.packet_time;
+  config.packet_time = nanoseconds(100);
+  config.base_rtt = Duration(2 * kDelay + config.packet_time.count());
   config.generation = generation;
-  config.give_up = 10'000 * kMicrosecond;
+  config.give_up = microseconds(10'000);
   return config;
 }
 
@@ -214,7 +215,7 @@ TEST(Srd, AJumpOfTheClockInTheMiddleOfAMessageSendsLittleTwice) {
 // A quarter of the paths takes four round trips instead of one, as behind a link that lost three quarters of its rate.
 TEST(Srd, ASlowPathGetsFewPacketsAndIsNotTakenForDead) {
   Pair pair;
-  const Instant longer = 3 * config_of().base_rtt;
+  const Instant longer = 3 * config_of().base_rtt.count();
   std::uint64_t slow = 0;
   pair.deliver = [&](Transmit& packet) {
     if (packet.type != PacketType::data || packet.header.path % 4 != 0) return true;
@@ -238,7 +239,7 @@ TEST(Srd, TwoPathsAreAskedAfterSilence) {
     return false;
   };
   ASSERT_TRUE(pair.srd[0].post(0, 0, {Op::send, 1, 20'000, 0, 0}));
-  pair.run(2 * config_of().base_rtt + kMicrosecond);
+  pair.run(2 * config_of().base_rtt.count() + kMicrosecond);
   EXPECT_EQ(pair.srd[0].counters().data_resent, 2u);
   EXPECT_EQ(asked.size(), 2u);
 }
@@ -386,7 +387,7 @@ TEST(Srd, ASilenceIsAskedAboutBeforeItIsTakenForTheEnd) {
   ASSERT_EQ(pair.count[Completion::Kind::sent], 201);
   pair.deliver = [](Transmit&) { return false; };
   pair.srd[0].post(pair.now, 0, {Op::send, 1, 10'000, 201, 201});
-  pair.run(pair.now + config_of().give_up / 2);
+  pair.run(pair.now + config_of().give_up.count() / 2);
   pair.deliver = [](Transmit&) { return true; };
   pair.run();
   EXPECT_EQ(pair.count[Completion::Kind::sent], 202);
@@ -420,7 +421,7 @@ TEST(Srd, WhatCameBeyondAGapCountsOnceWhenEvenMoreComesFromFarther) {
 
 TEST(Srd, AReceiverThatGaveUpAStreamSaysSo) {
   SrdConfig patient = config_of();
-  patient.give_up = 1'000'000 * kMicrosecond;
+  patient.give_up = microseconds(1'000'000);
   Pair pair(patient, config_of());
   pair.srd[0].post(0, 0, {Op::send, 1, 300'000, 1, 1});
   pair.run(8 * kMicrosecond);

@@ -5,20 +5,19 @@
 
 #include <map>
 
+#include "transport/testing_times.hpp"
 #include "transport/testing_wire.hpp"
 
 namespace weft::transport {
 namespace {
 
-constexpr Instant kMicrosecond = 1'000'000;
-
 SrdConfig config_of() {
   SrdConfig config;
   config.payload = 1000;
   config.header = 116;
-  config.packet_time = 80 * 1116;
-  config.base_rtt = 2 * (2 * kMicrosecond + 2 * config.packet_time);
-  config.give_up = 20'000 * kMicrosecond;
+  config.packet_time = Duration(80 * 1116);
+  config.base_rtt = Duration(2 * (2 * kMicrosecond + 2 * config.packet_time.count()));
+  config.give_up = microseconds(20'000);
   return config;
 }
 
@@ -111,7 +110,7 @@ TEST(TcpOverSrd, ALossHoldsUpWhatIsBehindItAndNothingElse) {
   post_many(stream.net, std::vector<std::uint64_t>(5, 1000));
   const auto received = [&](std::uint32_t tag) { return stream.when[{Completion::Kind::received, tag}]; };
   EXPECT_LT(received(1), 10 * kMicrosecond);
-  EXPECT_GT(received(2), config_of().base_rtt);
+  EXPECT_GT(received(2), config_of().base_rtt.count());
   EXPECT_EQ(received(3), received(2));
   EXPECT_EQ(received(4), received(2));
 }

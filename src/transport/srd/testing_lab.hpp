@@ -26,9 +26,11 @@ struct LabConfig {
   std::uint32_t host_mbps = 10'000;
   std::uint32_t receiver_mbps = 10'000;  // of the last host's link
   std::int64_t queue = 250'000;          // bytes
+  std::int64_t bucket = 0;               // of tokens at links between leaves and spines, as a tbf has; 0: packets only
   Instant latency = 40'000'000;          // there and back
   std::uint32_t mtu = 9000;
   std::uint64_t seed = 1;
+  std::uint64_t hash = 0;  // of switches: which spine a path takes
   // The first host is kept from running by others: so long at most, after running for as long as five times that.
   Instant nap = 0;
 
@@ -44,8 +46,10 @@ struct LabConfig {
 struct LabLink {
   Instant per_byte;
   std::int64_t queue;
+  std::int64_t bucket = 0;
   Instant busy = 0;
-  std::uint32_t loss = 0;  // percent
+  std::uint64_t taken = 0;  // bytes
+  std::uint32_t loss = 0;   // percent
   Instant dies = kNever;
 };
 
@@ -58,7 +62,7 @@ class TwoLeaves : public TestingClock {
       ports_.push_back({LabConfig::per_byte(last ? lab.receiver_mbps : lab.host_mbps), lab.queue});
     }
     for (auto* links : {&up[0], &up[1], &down[0], &down[1]})
-      links->assign(lab.spines, {LabConfig::per_byte(lab.spine_mbps), lab.queue});
+      links->assign(lab.spines, {LabConfig::per_byte(lab.spine_mbps), lab.queue, lab.bucket});
   }
 
   std::vector<LabLink> up[2];    // from a leaf to each spine
@@ -71,7 +75,7 @@ class TwoLeaves : public TestingClock {
   bool pass(Transmit& packet, int hop) {
     const Header& header = packet.header;
     const std::uint64_t pair = header.source * 31u + header.destination;
-    const std::uint32_t spine = pick(mix64(pair << 16 | header.path), lab_.spines);
+    const std::uint32_t spine = pick(mix64(lab_.hash << 32 ^ (pair << 16 | header.path)), lab_.spines);
     if (hop == kLeaf) {
       cross(up[leaf_of(header.source)][spine], packet, kSpine);
     } else if (hop == kSpine) {
@@ -88,16 +92,19 @@ class TwoLeaves : public TestingClock {
   std::uint32_t leaf_of(std::uint32_t host) const { return host + 1 == lab_.hosts; }
 
   void cross(LabLink& link, const Transmit& packet, int next) {
-    const Instant waits = std::max<Instant>(0, link.busy - now_);
+    // A bucket that is not empty lets packets pass at once, which are then `busy` for longer than they take.
+    const Instant tokens = link.bucket * link.per_byte;
+    const Instant waits = std::max<Instant>(0, link.busy - tokens - now_);
     // What is on the wire is not in the queue.
     if (waits / link.per_byte + packet.wire_bytes > link.queue + lab_.mtu) return;
     const Instant begin = now_ + waits;
-    link.busy = begin + packet.wire_bytes * link.per_byte;
+    link.busy = std::max(link.busy, now_) + packet.wire_bytes * link.per_byte;
+    link.taken += packet.wire_bytes;
     if (begin >= link.dies || (link.loss > 0 && random_.below(100) < link.loss)) {
       lost += packet.type == PacketType::data;
       return;
     }
-    book(link.busy + lab_.latency / 8, packet, next);
+    book(std::max(begin, link.busy - tokens) + lab_.latency / 8, packet, next);
   }
 
   LabConfig lab_;
@@ -114,8 +121,8 @@ class Lab : public TestingNet<Srd, TwoLeaves> {
     srd.payload = lab.payload();
     srd.header = kLabHeader;
     srd.drops = true;
-    srd.base_rtt = lab.round_trip();
-    srd.packet_time = lab.mtu * LabConfig::per_byte(lab.host_mbps);
+    srd.base_rtt = Duration(lab.round_trip());
+    srd.packet_time = Duration(lab.mtu * LabConfig::per_byte(lab.host_mbps));
     return srd;
   }
   explicit Lab(const LabConfig& lab) : Lab(lab, srd_of(lab)) {}

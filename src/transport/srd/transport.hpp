@@ -40,7 +40,7 @@ struct SrdTransport {
   static void set_network(SrdConfig& config, const Network& network) {
     config.base_rtt = network.base_rtt;
     config.packet_time = network.packet_time;
-    if (config.rto == 0) config.rto = 5 * network.base_rtt + config.longest_wait;
+    if (config.rto.count() == 0) config.rto = network.base_rtt * 5 + config.longest_wait;
   }
 };
 

@@ -5,18 +5,18 @@
 #include <vector>
 
 #include "transport/srd/srd.hpp"
+#include "transport/testing_times.hpp"
 
 namespace weft::transport {
 namespace {
 
-constexpr Instant kMicrosecond = 1'000'000;
 constexpr Instant kRoundTrip = 4'096'000;  // 250 of the units that times are kept in
 
 SrdConfig config_of() {
   SrdConfig config;
   config.payload = 1000;
-  config.packet_time = 100'000;
-  config.base_rtt = kRoundTrip;
+  config.packet_time = nanoseconds(100);
+  config.base_rtt = Duration(kRoundTrip);
   return config;
 }
 
@@ -88,16 +88,16 @@ TEST(SrdWaiting, SilenceIsAskedAboutAfterTwoRoundTripsThenEverMoreRarelyAndByMor
 
 TEST(SrdWaiting, WhereNothingIsLostAPacketMayWaitInTheFabric) {
   SrdConfig config = config_of();
-  config.longest_wait = 1000 * kMicrosecond;
+  config.longest_wait = microseconds(1000);
   Srd srd(config);
   ASSERT_TRUE(srd.post(0, 0, {Op::send, 1, 5000, 0, 0}));
   sent(srd, 0);
-  EXPECT_EQ(srd.next_wake(0), 2 * kRoundTrip + config.longest_wait);
+  EXPECT_EQ(srd.next_wake(0), 2 * kRoundTrip + config.longest_wait.count());
 }
 
 TEST(SrdWaiting, TheLastWordCountsUntilGivingUp) {
   SrdConfig config = config_of();
-  config.give_up = 1000 * kMicrosecond;
+  config.give_up = microseconds(1000);
   Srd srd(config);
   const Instant posted = 300 * kMicrosecond;
   ASSERT_TRUE(srd.post(posted, 0, {Op::send, 1, 5000, 0, 0}));
@@ -113,14 +113,14 @@ TEST(SrdWaiting, TheLastWordCountsUntilGivingUp) {
     sent(again, now);
     last = now;
   }
-  EXPECT_EQ(last, posted + config.give_up);
+  EXPECT_EQ(last, posted + config.give_up.count());
 }
 
 // The wait after the fifth question would last longer than all of the patience: a peer that is back by then is asked
 // once more, in time for its answer.
 TEST(SrdWaiting, NobodyIsGivenUpWhoWouldHaveAnsweredALastQuestion) {
   SrdConfig config = config_of();
-  config.give_up = 60 * kRoundTrip;
+  config.give_up = Duration(60 * kRoundTrip);
   Srd srd(config);
   ASSERT_TRUE(srd.post(0, 0, {Op::send, 1, 5000, 7, 0}));
   sent(srd, 0);
@@ -129,7 +129,7 @@ TEST(SrdWaiting, NobodyIsGivenUpWhoWouldHaveAnsweredALastQuestion) {
   EXPECT_GT(all[5].time, 56 * kRoundTrip);
   EXPECT_LT(all[5].time, 58 * kRoundTrip);
   EXPECT_EQ(all[5].packets, 8u);
-  EXPECT_EQ(srd.next_wake(0), config.give_up);
+  EXPECT_EQ(srd.next_wake(0), config.give_up.count());
   srd.handle(all[5].time + kRoundTrip, 0, PacketType::ack, 0, ack_of(5));
   ASSERT_EQ(srd.completions().size(), 1u);
   EXPECT_EQ(srd.completions()[0].kind, Completion::Kind::sent);
@@ -139,7 +139,7 @@ TEST(SrdWaiting, NobodyIsGivenUpWhoWouldHaveAnsweredALastQuestion) {
 // patience that it has.
 Instant wait_after(Instant round_trip, Instant give_up) {
   SrdConfig config = config_of();
-  config.give_up = give_up;
+  config.give_up = Duration(give_up);
   Srd srd(config);
   EXPECT_TRUE(srd.post(0, 0, {Op::send, 1, 100'000'000, 0, 0}));
   Instant now = 0;
@@ -168,7 +168,7 @@ TEST(SrdWaiting, NoSilenceIsLongerThanAnEighthOfThePatience) {
 // trip, at first 1.4 of those without a queue, is taken for longer, as by one of 64 that took eight times as long.
 TEST(SrdWaiting, WhatWasLateAndNotLostMakesPatient) {
   SrdConfig config = config_of();
-  config.packet_time = 1000;
+  config.packet_time = nanoseconds(1);
   for (const bool too_soon : {true, false}) {
     Srd srd(config);
     ASSERT_TRUE(srd.post(0, 0, {Op::send, 1, 5000, 0, 0}));
@@ -185,29 +185,29 @@ TEST(SrdWaiting, WhatWasLateAndNotLostMakesPatient) {
 
 TEST(SrdWaiting, ARefusedPacketIsTriedAgainWhenTheReceiverSaid) {
   SrdConfig config = config_of();
-  config.not_ready_wait = 5 * kMicrosecond;  // less than silence is waited for
+  config.not_ready_wait = microseconds(5);  // less than silence is waited for
   Srd srd(config);
   ASSERT_TRUE(srd.post(0, 0, {Op::send, 1, 1000, 0, 0}));
   sent(srd, 0);
   Header refused = ack_of(0);
   refused.echo = 0;
   srd.handle(kRoundTrip, 0, PacketType::ack, kNotReady, refused);
-  EXPECT_EQ(sent(srd, kRoundTrip + config.not_ready_wait - 1).size(), 0u);
-  EXPECT_EQ(sent(srd, kRoundTrip + config.not_ready_wait).size(), 1u);
+  EXPECT_EQ(sent(srd, kRoundTrip + config.not_ready_wait.count() - 1).size(), 0u);
+  EXPECT_EQ(sent(srd, kRoundTrip + config.not_ready_wait.count()).size(), 1u);
 }
 
 TEST(SrdWaiting, AReadIsGivenThePeersPatienceBesidesOurs) {
   SrdConfig config = config_of();
-  config.give_up = 1000 * kMicrosecond;
+  config.give_up = microseconds(1000);
   Srd srd(config);
   ASSERT_TRUE(srd.post(0, 0, {Op::read, 1, 5000, 0, 7}));
   sent(srd, 0);
   srd.handle(kRoundTrip, 0, PacketType::ack, 0, ack_of(1));
   EXPECT_TRUE(sent(srd, kRoundTrip).empty());
-  EXPECT_EQ(srd.next_wake(0), kRoundTrip + 2 * config.give_up);
-  sent(srd, kRoundTrip + 2 * config.give_up - 1);
+  EXPECT_EQ(srd.next_wake(0), kRoundTrip + 2 * config.give_up.count());
+  sent(srd, kRoundTrip + 2 * config.give_up.count() - 1);
   EXPECT_TRUE(srd.completions().empty());
-  sent(srd, kRoundTrip + 2 * config.give_up);
+  sent(srd, kRoundTrip + 2 * config.give_up.count());
   ASSERT_EQ(srd.completions().size(), 1u);
   EXPECT_EQ(srd.completions()[0].kind, Completion::Kind::failed);
   EXPECT_EQ(srd.completions()[0].context, 7u);
@@ -216,19 +216,19 @@ TEST(SrdWaiting, AReadIsGivenThePeersPatienceBesidesOurs) {
 // From what came of the answer on, the same again.
 TEST(SrdWaiting, APartOfTheAnswerIsASignOfLife) {
   SrdConfig config = config_of();
-  config.give_up = 1000 * kMicrosecond;
+  config.give_up = microseconds(1000);
   Srd srd(config);
   ASSERT_TRUE(srd.post(0, 0, {Op::read, 1, 5000, 0, 7}));
   sent(srd, 0);
   srd.handle(kRoundTrip, 0, PacketType::ack, 0, ack_of(1));
-  const Instant heard = kRoundTrip + config.give_up;
+  const Instant heard = kRoundTrip + config.give_up.count();
   Header part = from_peer(1);
   part.op = Op::response;
   part.data = {0, 1u << 16, 5000};  // in answer to the first number of the first stream
   EXPECT_EQ(srd.handle(heard, 0, PacketType::data, 0, part).kind, Placement::Kind::place);
-  for (Instant now = srd.next_wake(0); now < heard + 2 * config.give_up; now = srd.next_wake(0)) sent(srd, now);
+  for (Instant now = srd.next_wake(0); now < heard + 2 * config.give_up.count(); now = srd.next_wake(0)) sent(srd, now);
   EXPECT_TRUE(srd.completions().empty());
-  sent(srd, heard + 2 * config.give_up);
+  sent(srd, heard + 2 * config.give_up.count());
   ASSERT_EQ(srd.completions().size(), 1u);
   EXPECT_EQ(srd.completions()[0].kind, Completion::Kind::failed);
 }
@@ -239,11 +239,11 @@ TEST(SrdWaiting, APartOfTheAnswerIsASignOfLife) {
 TEST(SrdWaiting, OnesOwnPauseIsNotThePeersSilence) {
   for (const bool asked_first : {true, false}) {
     SrdConfig config = config_of();
-    config.give_up = 1000 * kMicrosecond;
+    config.give_up = microseconds(1000);
     Srd srd(config);
     ASSERT_TRUE(srd.post(0, 0, {Op::send, 1, 5000, 0, 0}));
     ASSERT_EQ(sent(srd, 0).size(), 5u);
-    const Instant back = 2 * config.give_up;
+    const Instant back = 2 * config.give_up.count();
     if (asked_first) sent(srd, back);
     EXPECT_TRUE(srd.completions().empty());
     srd.handle(back, 0, PacketType::ack, 0, ack_of(4));
@@ -254,7 +254,7 @@ TEST(SrdWaiting, OnesOwnPauseIsNotThePeersSilence) {
     for (Instant now = srd.next_wake(0); now != kNever; now = srd.next_wake(0)) sent(srd, last = now);
     ASSERT_EQ(srd.completions().size(), 1u);
     EXPECT_EQ(srd.completions()[0].kind, Completion::Kind::failed);
-    EXPECT_EQ(last, back + config.give_up);
+    EXPECT_EQ(last, back + config.give_up.count());
   }
 }
 
@@ -289,7 +289,7 @@ constexpr Instant kTick = Instant{1} << 30;  // in which it remembers whom it he
 // A peer that sends half a message and dies, and after a silence another: how many are being listened to then.
 std::uint16_t listeners_after(Instant silence, Instant give_up) {
   SrdConfig config = config_of();
-  config.give_up = give_up;
+  config.give_up = Duration(give_up);
   Srd srd(config);
   Transmit out;
   std::uint16_t fan_in = 0;
@@ -315,7 +315,7 @@ TEST(SrdListening, ADeadSenderIsForgottenAfterTwiceItsPatience) {
 // Each new message looks at one of them, in turn: none is forgotten about, whoever comes before it.
 TEST(SrdListening, OfManyDeadSendersEachIsLookedAt) {
   SrdConfig config = config_of();
-  config.give_up = 100 * kTick;
+  config.give_up = Duration(100 * kTick);
   Srd srd(config);
   Transmit out;
   const auto hear = [&](std::uint32_t peer, Instant now) {

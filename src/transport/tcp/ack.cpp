@@ -187,7 +187,7 @@ void Tcp::see_train(Instant now, Connection& connection) {
   }
   const std::int64_t window = std::int64_t{connection.window.segments()} * config_.mtu;
   const Instant bunch = connection.srtt * 4 * config_.train_bunch / window * 100 / config_.pacing_slow_start;
-  connection.window.see_train(config_, now, connection.least_rtt, std::min(bunch, config_.train_bunch_most));
+  connection.window.see_train(config_, now, connection.least_rtt, std::min(bunch, config_.train_bunch_most.count()));
 }
 
 void Tcp::end_round(Connection& connection) {

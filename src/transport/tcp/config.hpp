@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/hash.hpp"
+#include "base/units.hpp"
 
 namespace weft::transport {
 
@@ -28,7 +29,7 @@ struct TcpConfig {
                                  // ports and first numbers that a handshake would agree on
 
   // ---- what the network is like: given by the driver
-  std::int64_t base_rtt = 0;  // ps, unloaded: what the handshake would have measured
+  Duration base_rtt;  // unloaded: what the handshake would have measured
 
   // ---- the window
   Control control = Control::cubic;        // Linux's default; dctcp is what data centres choose (RFC 8257)
@@ -44,20 +45,20 @@ struct TcpConfig {
   // ---- HyStart++ (RFC 9406, 4.3). Where round trips take microseconds 4 ms are never reached, and slow start
   // ends by a train of acknowledgements, a mark or a loss, as it does in Linux
   bool hystart = true;
-  std::int64_t hystart_least = 4'000'000'000;  // ps by which a round's least RTT must grow: MIN_RTT_THRESH
-  std::int64_t hystart_most = 16'000'000'000;  // MAX_RTT_THRESH
-  std::uint32_t hystart_divisor = 8;           // MIN_RTT_DIVISOR: between these, an eighth of the RTT
-  std::uint32_t hystart_samples = 8;           // N_RTT_SAMPLE
-  std::uint32_t css_divisor = 4;               // CSS_GROWTH_DIVISOR: conservative slow start grows by a quarter
-  std::uint32_t css_rounds = 5;                // CSS_ROUNDS
+  Duration hystart_least = microseconds(4'000);  // by which a round's least RTT must grow: MIN_RTT_THRESH
+  Duration hystart_most = microseconds(16'000);  // MAX_RTT_THRESH
+  std::uint32_t hystart_divisor = 8;             // MIN_RTT_DIVISOR: between these, an eighth of the RTT
+  std::uint32_t hystart_samples = 8;             // N_RTT_SAMPLE
+  std::uint32_t css_divisor = 4;                 // CSS_GROWTH_DIVISOR: conservative slow start grows by a quarter
+  std::uint32_t css_rounds = 5;                  // CSS_ROUNDS
 
   // ---- trains of acknowledgements (Ha and Rhee, Computer Networks 2011; Linux tcp_cubic.c, HYSTART_ACK_TRAIN): with
   // CUBIC they end slow start where one is longer than half the least round trip
-  std::uint32_t train_window = 16;         // segments from which on they are looked at (hystart_low_window)
-  std::int64_t train_gap = 2'000'000'000;  // ps: what comes later than that is no train (hystart_ack_delta_us)
-  std::uint32_t train_bunch = 65536;       // bytes that a host sends as one (gso_max_size); of four of them the
-  std::int64_t train_bunch_most =
-      1'000'000'000;  // time counts besides the round trip, at most 1 ms (hystart_ack_delay)
+  std::uint32_t train_window = 16;           // segments from which on they are looked at (hystart_low_window)
+  Duration train_gap = microseconds(2'000);  // what comes later than that is no train (hystart_ack_delta_us)
+  std::uint32_t train_bunch = 65536;         // bytes that a host sends as one (gso_max_size); of four of them the
+  Duration train_bunch_most =
+      microseconds(1'000);  // time counts besides the round trip, at most 1 ms (hystart_ack_delay)
 
   // ---- CUBIC (RFC 9438)
   std::uint32_t cubic_c = 4;      // tenths of a segment per s^3 (5.1: C = 0.4)
@@ -69,22 +70,22 @@ struct TcpConfig {
   std::uint32_t dctcp_gain_shift = 4;  // g = 1/16 (4.2)
 
   // ---- acknowledgements
-  std::uint32_t ack_every = 2;                // segments (RFC 5681, 4.2); at most half of the receive window
-  std::int64_t delayed_ack = 40'000'000'000;  // ps (Linux TCP_DELACK_MIN)
-  std::uint32_t quick_acks = 16;              // segments acknowledged one by one at the start and after silence
-                                              // (Linux TCP_MAX_QUICKACKS)
+  std::uint32_t ack_every = 2;                  // segments (RFC 5681, 4.2); at most half of the receive window
+  Duration delayed_ack = microseconds(40'000);  // Linux TCP_DELACK_MIN
+  std::uint32_t quick_acks = 16;                // segments acknowledged one by one at the start and after silence
+                                                // (Linux TCP_MAX_QUICKACKS)
 
   // ---- loss and silence
-  std::int64_t rto_min = 200'000'000'000;      // ps (Linux TCP_RTO_MIN; RFC 6298 asks for a second)
-  std::int64_t rto_max = 120'000'000'000'000;  // ps (Linux TCP_RTO_MAX)
-  std::int64_t timer_least = 2'000'000'000;    // ps that probes and reordering wait at least beyond what their
-                                               // formulas say (Linux TCP_TIMEOUT_MIN_US)
+  Duration rto_min = microseconds(200'000);      // (Linux TCP_RTO_MIN; RFC 6298 asks for a second)
+  Duration rto_max = microseconds(120'000'000);  // Linux TCP_RTO_MAX
+  Duration timer_least = microseconds(2'000);    // that probes and reordering wait at least beyond what their
+                                                 // formulas say (Linux TCP_TIMEOUT_MIN_US)
   std::uint32_t dup_thresh = 3;        // segments beyond a gap make it a loss, until reordering is seen (RFC 8985, 6.2)
   std::uint32_t reorder_persist = 16;  // recoveries before a widened reordering window is forgotten (RFC 8985, 6.2)
   bool tail_probe = true;              // RFC 8985, 7
   // Without progress. Linux's TCP_USER_TIMEOUT, where unset, comes to 15 minutes (tcp_retries2); the same five
   // seconds as the other transports have, so that they can be compared.
-  std::int64_t give_up = 5'000'000'000'000;
+  Duration give_up = microseconds(5'000'000);
 
   // ---- another path (PLB: Qureshi et al., SIGCOMM 2022); both are off, as in Linux for IPv4
   std::uint32_t plb_rounds = 0;    // rounds in a row with half the segments marked, then another entropy (Linux: 12)

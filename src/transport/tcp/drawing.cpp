@@ -19,14 +19,15 @@ void TcpDrawing::draw(TcpConfig& tcp, Drawn& world, Random& random) {
   tcp.tail_probe = random.below(4) != 0;
   if (random.below(3) == 0) tcp.plb_rounds = 1 + random.below(12);
   tcp.repath_on_timeout = random.below(2) == 0;
-  tcp.base_rtt = world.base_rtt;
+  tcp.base_rtt = Duration(world.base_rtt);
   if (random.below(3) != 0) {  // a network of microseconds with timers to match
-    tcp.delayed_ack = up_to_microseconds(random, 200);
-    tcp.timer_least = up_to_microseconds(random, 100);
-    tcp.rto_min = tcp.delayed_ack + up_to_microseconds(random, 300);
+    tcp.delayed_ack = Duration(up_to_microseconds(random, 200));
+    tcp.timer_least = Duration(up_to_microseconds(random, 100));
+    tcp.rto_min = Duration(tcp.delayed_ack.count() + up_to_microseconds(random, 300));
   }
-  world.timeout = tcp.rto_min;
-  tcp.give_up = world.give_up = some_patience(random, world.timeout);
+  world.timeout = tcp.rto_min.count();
+  world.give_up = some_patience(random, world.timeout);
+  tcp.give_up = Duration(world.give_up);
   world.first_sequence = tcp.first_sequence;
 }
 
@@ -36,7 +37,7 @@ std::string TcpDrawing::text(const TcpConfig& tcp, const Drawn& world) {
       "plb rounds {}, repath {}, delayed ack {} us, timeout {} us",
       tcp.connections, tcp.control == TcpConfig::Control::dctcp ? "dctcp" : "cubic", tcp.ack_every, tcp.initial_window,
       tcp.receive_window, tcp.pacing, tcp.tail_probe, tcp.plb_rounds, tcp.repath_on_timeout,
-      tcp.delayed_ack / kDrawnMicrosecond, world.timeout / kDrawnMicrosecond);
+      tcp.delayed_ack.count() / kDrawnMicrosecond, world.timeout / kDrawnMicrosecond);
 }
 
 }  // namespace weft::transport

@@ -51,7 +51,7 @@ Placement Tcp::handle_data(Instant now, std::uint32_t endpoint, std::uint8_t fla
   receiver.marks = static_cast<std::uint16_t>(receiver.marks + marked);
   counters_.marked_seen += marked;
   // Whoever was silent for long has a small window and waits for every answer.
-  if (now - receiver.heard > config_.rto_min) receiver.quick = static_cast<std::uint8_t>(config_.quick_acks);
+  if (now - receiver.heard > config_.rto_min.count()) receiver.quick = static_cast<std::uint8_t>(config_.quick_acks);
   receiver.heard = now;
 
   const std::uint32_t beyond = header.sequence - receiver.expected;
@@ -239,7 +239,7 @@ void Tcp::delay(Instant now, std::uint32_t index) {
   Receiver& receiver = receivers_[index];
   if (receiver.delayed || receiver.owing) return;
   receiver.delayed = true;
-  receiver.ack_due = now + config_.delayed_ack;
+  receiver.ack_due = now + config_.delayed_ack.count();
   EndpointState& state = endpoints_.of(receiver.endpoint);
   receiver.earlier = state.last_delayed;
   receiver.later = kNone;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "transport/tcp/tcp.hpp"
+#include "transport/testing_times.hpp"
 #include "transport/testing_wire.hpp"
 
 namespace weft::transport {
@@ -15,7 +16,6 @@ namespace {
 using Kind = Completion::Kind;
 using Net = TestingWire<Tcp>;
 
-constexpr Instant kMicrosecond = 1'000'000;
 constexpr Instant kMillisecond = 1000 * kMicrosecond;
 
 WireConfig wire_of() {
@@ -28,7 +28,7 @@ WireConfig wire_of() {
 TcpConfig config_of(const WireConfig& wire) {
   TcpConfig config;
   config.mtu = 1052;  // segments of 1000 bytes
-  config.base_rtt = 2 * wire.delay + 2 * wire.ps_per_byte * 1180;
+  config.base_rtt = Duration(2 * wire.delay + 2 * wire.ps_per_byte * 1180);
   return config;
 }
 
@@ -56,7 +56,7 @@ TEST(TcpRecovery, SeveralLossesOfOneWindowAreRepairedWithinARoundTrip) {
     return net.now();
   };
   // All four in the third round. One more round trip for the repair, and one for the smaller window.
-  EXPECT_LT(duration({32, 40, 41, 47}) - duration({}), 5 * config.base_rtt / 2);
+  EXPECT_LT(duration({32, 40, 41, 47}) - duration({}), 5 * config.base_rtt.count() / 2);
 }
 
 TEST(TcpRecovery, OneLossReducesTheWindowOnce) {
@@ -84,8 +84,40 @@ TEST(TcpRecovery, ALostTailNeedsAProbeAndNoTimeout) {
   EXPECT_EQ(net[0].counters().timeouts, 0u);
   EXPECT_EQ(net[0].counters().probes, 1u);
   // Two round trips of the message, two and Linux's 2 ms of patience, two of repair.
-  EXPECT_LT(net.now(), config.timer_least + 8 * config.base_rtt);
-  EXPECT_GT(net.now(), config.timer_least);
+  EXPECT_LT(net.now(), config.timer_least.count() + 8 * config.base_rtt.count());
+  EXPECT_GT(net.now(), config.timer_least.count());
+}
+
+// A gap that closes by itself leaves no timer behind: a tail that is lost later is probed for as ever.
+TEST(TcpRecovery, AGapThatClosedIsWaitedForNoMore) {
+  const WireConfig wire = wire_of();
+  const TcpConfig config = config_of(wire);
+  Net net(wire, config);
+  Transmit held{};
+  bool holding = false;
+  net.deliver = [&, lose = losing({29})](Transmit& packet) mutable {
+    if (packet.type == PacketType::tcp_data && packet.header.sequence == 15 && held.wire_bytes == 0) {
+      held = packet;
+      holding = true;
+      return false;
+    }
+    return lose(packet);
+  };
+  std::uint64_t out_of_order = 0;
+  net.each = [&] {
+    if (!holding || net[0].counters().data_sent < 18) return;
+    holding = false;
+    net.inject(held);
+    ++out_of_order;
+  };
+  ASSERT_TRUE(net.post(0, {Op::send, 1, 30'000, 0, 0}));
+  net.run();
+  EXPECT_EQ(out_of_order, 1u);
+  EXPECT_EQ(net.count(Kind::sent), 1u);
+  EXPECT_EQ(net[0].counters().timeouts, 0u);
+  EXPECT_EQ(net[0].counters().probes, 1u);
+  EXPECT_EQ(net[0].counters().data_resent, 1u) << "the tail, and not what came late";
+  EXPECT_LT(net.now(), config.timer_least.count() + 8 * config.base_rtt.count());
 }
 
 TEST(TcpRecovery, AProbeThatRepairedALossReducesTheWindow) {
@@ -121,7 +153,7 @@ TEST(TcpRecovery, WithoutProbesALostTailWaitsForTheTimeoutsFloor) {
   for (const Instant floor : {200 * kMillisecond, kMillisecond}) {
     TcpConfig config = config_of(wire);
     config.tail_probe = false;
-    config.rto_min = floor;
+    config.rto_min = Duration(floor);
     Net net(wire, config);
     net.deliver = losing({28, 29});
     ASSERT_TRUE(net.post(0, {Op::send, 1, 30'000, 0, 0}));
@@ -129,14 +161,15 @@ TEST(TcpRecovery, WithoutProbesALostTailWaitsForTheTimeoutsFloor) {
     EXPECT_EQ(net.count(Kind::sent), 1u);
     EXPECT_EQ(net[0].counters().timeouts, 1u);
     EXPECT_GT(net.now(), floor);
-    EXPECT_LT(net.now(), floor + 6 * config.base_rtt);  // two of the message, two of repair with a window of one
+    EXPECT_LT(net.now(),
+              floor + 6 * config.base_rtt.count());  // two of the message, two of repair with a window of one
   }
 }
 
 TEST(TcpRecovery, TimeoutsDoubleUntilSomethingIsHeard) {
   const WireConfig wire = wire_of();
   TcpConfig config = config_of(wire);
-  config.give_up = 100'000 * kMillisecond;
+  config.give_up = microseconds(100'000'000);
   config.tail_probe = false;
   Net net(wire, config);
   std::vector<Instant> sent;
@@ -194,7 +227,7 @@ TEST(TcpRecovery, ATimeoutBeginsWithOneSegment) {
     if (packet.type != PacketType::tcp_data) return true;
     if (net[0].counters().timeouts < 2) return false;
     if (begin == 0) begin = net.now();
-    ++sent[(net.now() - begin) / config_of(wire).base_rtt];
+    ++sent[(net.now() - begin) / config_of(wire).base_rtt.count()];
     return true;
   };
   net.run();
@@ -306,8 +339,8 @@ TEST(TcpRecovery, IncastWaitsForTheFloorOfTheTimeout) {
   wire.queue = 64 * 1090;
   const auto duration = [&](Instant floor, Instant least) {
     TcpConfig config = config_of(wire);
-    config.rto_min = floor;
-    config.timer_least = least;
+    config.rto_min = Duration(floor);
+    config.timer_least = Duration(least);
     Net net(wire, config);
     for (std::uint32_t i = 0; i < 64; ++i) EXPECT_TRUE(net.post(i, {Op::send, 64, 32'000, i, i}));
     net.run();
@@ -416,7 +449,8 @@ TEST(TcpRecovery, DctcpKeepsTheQueueNearTheThreshold) {
   config.control = TcpConfig::Control::dctcp;
   for (const std::uint32_t senders : {2u, 8u}) {
     const Shares shares = share(wire, config, senders, 20 * kMillisecond);
-    const double round_trip = static_cast<double>(config.base_rtt) / static_cast<double>(wire.ps_per_byte * 1090);
+    const double round_trip =
+        static_cast<double>(config.base_rtt.count()) / static_cast<double>(wire.ps_per_byte * 1090);
     const double window = (round_trip + 40) / senders;
     const double swing = std::sqrt(2 * window) * senders / 2;
     EXPECT_LT(shares.queue / 1090, 40 + senders);

@@ -102,15 +102,15 @@ void Tcp::pace(Instant now, Connection& connection) const {
 Instant Tcp::rto(const Connection& connection) const {
   // Who did not run, or whose clock jumped, has measured nonsense. Whatever it was, a silence is asked about several
   // times before it fails what waits.
-  const Instant measured = std::min(connection.srtt + 4 * connection.rttvar, config_.give_up >> 3);
-  Instant time = std::max(config_.rto_min, measured);
-  for (std::uint32_t i = 0; i < connection.backoff && time < config_.rto_max; ++i) time *= 2;
-  return std::min(time, config_.rto_max);
+  const Instant measured = std::min(connection.srtt + 4 * connection.rttvar, config_.give_up.count() >> 3);
+  Instant time = std::max(config_.rto_min.count(), measured);
+  for (std::uint32_t i = 0; i < connection.backoff && time < config_.rto_max.count(); ++i) time *= 2;
+  return std::min(time, config_.rto_max.count());
 }
 
 void Tcp::arm_rto(Instant from, Connection& connection) {
   connection.timer = Timer::rto;
-  connection.deadline = std::min(from + rto(connection), connection.heard + config_.give_up);
+  connection.deadline = std::min(from + rto(connection), connection.heard + config_.give_up.count());
 }
 
 // `restart`: the cumulative acknowledgement moved, which gives the timeout new patience (RFC 6298, 5.3).
@@ -121,7 +121,7 @@ void Tcp::arm(Instant now, Connection& connection, bool restart) {
     return;
   }
   const Instant latest = (restart ? now : oldest_sent(connection)) + rto(connection);
-  if (const Instant due = now + connection.reorder_left + config_.timer_least;
+  if (const Instant due = now + connection.reorder_left + config_.timer_least.count();
       connection.reorder_left > 0 && due < latest) {
     connection.timer = Timer::reorder;
     connection.deadline = due;
@@ -130,7 +130,7 @@ void Tcp::arm(Instant now, Connection& connection, bool restart) {
   if (config_.tail_probe && connection.state == State::open && connection.sacked == 0 && connection.lost == 0 &&
       !connection.probing) {
     // A receiver may delay its answer to a single segment (RFC 8985, 7.2; Linux allows it the least RTO).
-    const Instant slack = connection.next - connection.una == 1 ? config_.rto_min : config_.timer_least;
+    const Instant slack = connection.next - connection.una == 1 ? config_.rto_min.count() : config_.timer_least.count();
     const Instant due = now + 2 * connection.srtt + slack;
     if (due < latest) {
       connection.timer = Timer::probe;
@@ -142,7 +142,7 @@ void Tcp::arm(Instant now, Connection& connection, bool restart) {
 }
 
 void Tcp::time_out(Instant now, Connection& connection) {
-  if (now - connection.heard >= config_.give_up) return give_up(connection);
+  if (now - connection.heard >= config_.give_up.count()) return give_up(connection);
   switch (connection.timer) {
     case Timer::none:
       return;

@@ -26,10 +26,10 @@ Tcp::Tcp(const TcpConfig& config) : config_(config) {
   config_.pacing_avoidance = std::clamp(config_.pacing_avoidance, 10u, 1000u);
   // A day bounds every time, so that sums of a few and their doublings fit.
   static constexpr std::int64_t kDay = 86'400'000'000'000'000;
-  const auto bound = [](std::int64_t& time, std::int64_t least) { time = std::clamp(time, least, kDay); };
+  const auto bound = [](Duration& time, std::int64_t least) { time = Duration(std::clamp(time.count(), least, kDay)); };
   bound(config_.base_rtt, 1);
   bound(config_.rto_min, 1);
-  bound(config_.rto_max, config_.rto_min);
+  bound(config_.rto_max, config_.rto_min.count());
   bound(config_.timer_least, 0);
   bound(config_.delayed_ack, 1);
   bound(config_.give_up, 1);
@@ -89,8 +89,8 @@ void Tcp::begin_life(Connection& connection) {
   connection.reorder_steps = 1;
   connection.reorder_persist = 0;
   connection.widened = false;
-  connection.srtt = connection.least_rtt = config_.base_rtt;
-  connection.rttvar = config_.base_rtt / 2;
+  connection.srtt = connection.least_rtt = config_.base_rtt.count();
+  connection.rttvar = config_.base_rtt.count() / 2;
   connection.marks = connection.congested_rounds = connection.peer_generation = 0;
   connection.undo_cwnd = connection.undo_resent = connection.resent = 0;
   connection.window.begin(config_);

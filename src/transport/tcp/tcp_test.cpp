@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "transport/testing_times.hpp"
 #include "transport/testing_wire.hpp"
 
 namespace weft::transport {
@@ -14,13 +15,12 @@ namespace {
 using Kind = Completion::Kind;
 using Net = TestingWire<Tcp>;
 
-constexpr Instant kMicrosecond = 1'000'000;
 constexpr Instant kMillisecond = 1000 * kMicrosecond;
 
 TcpConfig config_of(const WireConfig& wire) {
   TcpConfig config;
   config.mtu = 1052;  // segments of 1000 bytes
-  config.base_rtt = 2 * wire.delay + 2 * wire.ps_per_byte * 1180;
+  config.base_rtt = Duration(2 * wire.delay + 2 * wire.ps_per_byte * 1180);
   return config;
 }
 
@@ -119,7 +119,7 @@ TEST(Tcp, FlowsShareALinkAsFastAsTheirNics) {
     wire.endpoints = flows + 1;
     wire.queue = 1'000'000;
     TcpConfig config;
-    config.base_rtt = 4 * kMicrosecond;
+    config.base_rtt = microseconds(4);
     Net net(wire, config);
     net.checking = false;
     constexpr std::int64_t kBytes = 40'000'000;
@@ -163,7 +163,7 @@ TEST(Tcp, ASmallReceiveWindowDoesNotWaitForDelayedAcknowledgements) {
     ASSERT_TRUE(net.post(0, {Op::send, 1, 200'000, 0, 0}));
     net.run();
     EXPECT_EQ(net.count(Kind::sent), 1u);
-    EXPECT_LT(net.done_at(), config.delayed_ack) << window;
+    EXPECT_LT(net.done_at(), config.delayed_ack.count()) << window;
   }
 }
 
@@ -344,7 +344,7 @@ TEST(Tcp, PacingSpreadsTheFirstWindow) {
   ASSERT_TRUE(net.post(0, {Op::send, 1, 10'000, 0, 0}));
   net.run();
   ASSERT_EQ(sent.size(), 10u);
-  for (std::size_t i = 1; i < sent.size(); ++i) EXPECT_EQ(sent[i] - sent[i - 1], config.base_rtt / 2 / 10) << i;
+  for (std::size_t i = 1; i < sent.size(); ++i) EXPECT_EQ(sent[i] - sent[i - 1], config.base_rtt.count() / 2 / 10) << i;
 }
 
 TEST(Tcp, TheWindowDoesNotGrowWhileItIsNotTheLimit) {
@@ -360,7 +360,7 @@ TEST(Tcp, TheWindowDoesNotGrowWhileItIsNotTheLimit) {
 TEST(Tcp, APeerThatStaysSilentFailsWhatWasPostedAndANewConnectionFollows) {
   const WireConfig wire;
   TcpConfig config = config_of(wire);
-  config.give_up = 1000 * kMillisecond;
+  config.give_up = microseconds(1'000'000);
   Net net(wire, config);
   ASSERT_TRUE(net.post(0, {Op::send, 1, 3000, 1, 1}));
   net.run();
@@ -370,7 +370,7 @@ TEST(Tcp, APeerThatStaysSilentFailsWhatWasPostedAndANewConnectionFollows) {
   const Instant begin = net.now();
   net.run();
   EXPECT_EQ(net.count(Kind::failed), 2u);
-  EXPECT_EQ(net.now() - begin, config.give_up);
+  EXPECT_EQ(net.now() - begin, config.give_up.count());
   EXPECT_EQ(net[0].messages_held(), 0u);
   net.wire().lose = 0;
   ASSERT_TRUE(net.post(0, {Op::send, 1, 100'000, 4, 4}));
@@ -383,12 +383,12 @@ TEST(Tcp, APeerThatStaysSilentFailsWhatWasPostedAndANewConnectionFollows) {
 TEST(Tcp, ALongTransferIsNotSilence) {
   const WireConfig wire;
   TcpConfig config = config_of(wire);
-  config.give_up = kMillisecond;
+  config.give_up = microseconds(1'000);
   config.tail_probe = false;
   Net net(wire, config);
   ASSERT_TRUE(net.post(0, {Op::send, 1, 40'000'000, 0, 0}));
   net.run();
-  EXPECT_GT(net.now(), 3 * config.give_up);
+  EXPECT_GT(net.now(), 3 * config.give_up.count());
   EXPECT_EQ(net.count(Kind::sent), 1u);
 }
 
@@ -412,7 +412,7 @@ TEST(Tcp, AnIdleConnectionStartsAnewOnlyWhereAsked) {
 TEST(Tcp, AncientSegmentsAreIgnored) {
   const WireConfig wire;
   TcpConfig config = config_of(wire);
-  config.give_up = 1000 * kMillisecond;
+  config.give_up = microseconds(1'000'000);
   Net net(wire, config);
   std::vector<Transmit> old;
   net.deliver = [&](Transmit& packet) {
@@ -448,13 +448,13 @@ RC_GTEST_PROP(Tcp, EverythingArrivesOnceThroughLossReorderingAndDuplication, ())
   config.connections = *rc::gen::inRange(1u, 4u);
   config.pacing = *rc::gen::arbitrary<bool>();
   config.ecn = *rc::gen::arbitrary<bool>();
-  config.hystart_least = *rc::gen::element<Instant>(4 * kMillisecond, kMicrosecond);
+  config.hystart_least = Duration(*rc::gen::element<Instant>(4 * kMillisecond, kMicrosecond));
   config.plb_rounds = *rc::gen::element(0u, 2u);
   config.repath_on_timeout = *rc::gen::arbitrary<bool>();
   config.receive_window = *rc::gen::element(6u << 20, 20'000u);
-  config.rto_min = *rc::gen::element(200 * kMillisecond, 20 * kMicrosecond);
-  config.timer_least = *rc::gen::element(2 * kMillisecond, Instant{0});
-  config.give_up = 1'000'000 * kMillisecond;
+  config.rto_min = Duration(*rc::gen::element(200 * kMillisecond, 20 * kMicrosecond));
+  config.timer_least = Duration(*rc::gen::element(2 * kMillisecond, Instant{0}));
+  config.give_up = microseconds(1'000'000'000);
   config.first_sequence = 0u - *rc::gen::inRange<std::uint32_t>(0, 300);
   Net net(wire, config);
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> bytes;  // by receiver and tag

@@ -87,7 +87,8 @@ void TcpWindow::sample(const TcpConfig& config, Instant rtt) {
     css_baseline = kNever;
     return;
   }
-  const Instant enough = std::clamp(last_least / config.hystart_divisor, config.hystart_least, config.hystart_most);
+  const Instant enough =
+      std::clamp(last_least / config.hystart_divisor, config.hystart_least.count(), config.hystart_most.count());
   if (round_least < last_least + enough) return;
   css_baseline = round_least;
   css_round = 1;
@@ -114,7 +115,7 @@ void TcpWindow::end_round(const TcpConfig& config) {
 // it last would lose nothing and the others all.
 void TcpWindow::see_train(const TcpConfig& config, Instant now, Instant rtt, Instant bunch) {
   if (!config.hystart || config.control != TcpConfig::Control::cubic || !slow_start()) return;
-  if (segments() < config.train_window || now - train_seen > config.train_gap) return;
+  if (segments() < config.train_window || now - train_seen > config.train_gap.count()) return;
   train_seen = now;
   const Instant enough = config.pacing ? rtt + bunch : (rtt + bunch) / 2;
   if (now - train_began <= enough) return;

@@ -5,10 +5,11 @@
 
 #include <cmath>
 
+#include "transport/testing_times.hpp"
+
 namespace weft::transport {
 namespace {
 
-constexpr Instant kMicrosecond = 1'000'000;
 constexpr Instant kMillisecond = 1000 * kMicrosecond;
 constexpr Instant kSecond = 1000 * kMillisecond;
 constexpr std::uint32_t kSegment = TcpWindow::kSegment;
@@ -161,7 +162,7 @@ TEST(TcpWindow, ATrainOfHalfTheRoundTripEndsSlowStart) {
   EXPECT_FALSE(ends_slow_start(60 * kMicrosecond, 40, config));
   EXPECT_TRUE(ends_slow_start(61 * kMicrosecond, 40, config));
   EXPECT_FALSE(ends_slow_start(61 * kMicrosecond, 15, config));  // too few to tell
-  config.train_gap = kMicrosecond / 2;
+  config.train_gap = Duration(kMicrosecond / 2);
   EXPECT_FALSE(ends_slow_start(61 * kMicrosecond, 40, config));  // they come one by one
   config = TcpConfig();
   config.pacing = true;

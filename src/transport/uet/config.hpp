@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "base/units.hpp"
+
 namespace weft::transport {
 
 struct UetConfig {
@@ -25,24 +27,23 @@ struct UetConfig {
   std::uint32_t lost_penalty = 15;    // ... its packet vanished; also the most that adds up
 
   // ---- what the network is like: given by the driver
-  std::int64_t packet_time = 0;  // ps that a full packet takes on the sender's wire
-  std::int64_t base_rtt = 0;     // ps, unloaded, longest path
-  std::int64_t longest_wait =
-      0;                 // ps that a packet may wait in a fabric that loses none; else 0. Timers begin behind it
-  bool trimming = true;  // switches cut packets for which they have no room, instead of dropping them
+  Duration packet_time;   // that a full packet takes on the sender's wire
+  Duration base_rtt;      // unloaded, longest path
+  Duration longest_wait;  // that a packet may wait in a fabric that loses none; else 0. Timers begin behind it
+  bool trimming = true;   // switches cut packets for which they have no room, instead of dropping them
 
   // ---- window: NSCC, all [htsim]. A "round trip" is a window's worth of acknowledged bytes.
   std::uint32_t most_window = 150;  // percent of what fills the round trip; also the first window
-  // ps of queueing that is fine; 0: 3/4 of base_rtt, and all of it where nothing is trimmed
-  std::int64_t target_delay = 0;
+  // Queueing that is fine; 0: 3/4 of base_rtt, and all of it where nothing is trimmed
+  Duration target_delay;
   // The increases are for this network and grow with the product of rate and round trip.
-  std::int64_t reference_rtt = 12'000'000;  // ps
+  Duration reference_rtt = microseconds(12);
   std::uint64_t reference_bytes = 150'000;  // 100 Gb/s times 12 us
   std::uint32_t proportional = 4;           // packets per round trip without delay, none at the target: alpha
   std::uint32_t fair = 5;                   // packets per round trip, unmarked though above the target: beta
   std::uint32_t constant = 15;              // percent of a packet every base_rtt: eta
   std::uint32_t fast = 25;                  // percent of acknowledged bytes, after a round trip of no delay at all
-  std::int64_t fast_delay = 1'000'000;      // ps that still count as none
+  Duration fast_delay = microseconds(1);    // that still count as none
   std::uint32_t decrease = 80;              // percent of the mean delay's excess over the target: gamma
   std::uint32_t most_cut = 50;              // percent of the window in one decrease
   std::uint32_t delay_weight = 80;          // samples over which the mean delay forgets: 1/0.0125
@@ -51,17 +52,17 @@ struct UetConfig {
   std::uint32_t adjust_packets = 8;         // acknowledged before an increase takes effect, or a base_rtt
 
   // ---- loss and silence
-  std::int64_t probe = 0;        // ps without news before the receiver is asked; 0: 3 base_rtt [htsim: SLEEK]
-  std::int64_t probe_again = 0;  // ps before it is asked again; 0: 5 base_rtt [htsim: SLEEK]
+  Duration probe;        // without news before the receiver is asked; 0: 3 base_rtt [htsim: SLEEK]
+  Duration probe_again;  // before it is asked again; 0: 5 base_rtt [htsim: SLEEK]
   // Where nothing is trimmed, a packet is lost when so many have overtaken it; where lost packets are announced,
   // overtaking says nothing. [htsim: SLEEK]
   std::uint32_t overtaken = 150;      // percent of the window
   std::uint32_t least_overtaken = 5;  // packets
-  // ps after which a packet without an answer is sent again, doubled (as probe_again) while nothing is heard; 0:
+  // Time after which a packet without an answer is sent again, doubled (as probe_again) while nothing is heard; 0:
   // 15 us and six full queues [htsim], of a round trip's worth each, five where nothing is trimmed
-  std::int64_t rto = 0;
+  Duration rto;
   // As SRD: longer than routing takes to converge, shorter than the watchdogs of jobs.
-  std::int64_t give_up = 5'000'000'000'000;  // ps without a word from a peer before its messages fail
+  Duration give_up = microseconds(5'000'000);  // without a word from a peer before its messages fail
 
   std::uint16_t generation = 1;  // of this process, greater than that of the one it replaces; not 0
 };

@@ -10,7 +10,6 @@
 namespace weft::transport {
 namespace {
 
-using testing::kMicrosecond;
 using testing::TestNet;
 using Kind = Completion::Kind;
 
@@ -38,13 +37,14 @@ Shares share(std::uint32_t senders, int settling, const UetConfig& config = {}) 
     net.post(e, 0, 1'000'000'000, Op::write);
     net.run(net.now() + 20 * kMicrosecond);
   }
-  net.run(net.now() + settling * c.base_rtt);
+  net.run(net.now() + settling * c.base_rtt.count());
   const std::vector<std::uint64_t> before = net.placed_from;
   const Instant from = net.now();
-  net.run(from + 400 * c.base_rtt);
+  net.run(from + 400 * c.base_rtt.count());
   std::vector<double> rates;
   for (std::uint32_t e = 1; e <= senders; ++e) rates.push_back(static_cast<double>(net.placed_from[e] - before[e]));
-  const double capacity = static_cast<double>(net.now() - from) / static_cast<double>(c.packet_time) * c.payload;
+  const double capacity =
+      static_cast<double>(net.now() - from) / static_cast<double>(c.packet_time.count()) * c.payload;
   return {jain(rates), std::accumulate(rates.begin(), rates.end(), 0.0) / capacity};
 }
 
@@ -71,14 +71,14 @@ TEST(UetCongestion, AConvergedQueueStandsAtTheTargetDelay) {
   TestNet net(9, 16);
   const UetConfig& c = net.uet.config();
   for (std::uint32_t e = 1; e <= 8; ++e) net.post(e, 0, 1'000'000'000, Op::write);
-  net.run(300 * c.base_rtt);
+  net.run(300 * c.base_rtt.count());
   const std::uint64_t trimmed = net.uet.counters().trimmed_seen;
   EXPECT_GT(trimmed, 0u);  // of the first windows
   for (int i = 0; i < 100; ++i) {
-    net.run(net.now() + c.base_rtt);
+    net.run(net.now() + c.base_rtt.count());
     const Instant queue = net.ports[0].busy - net.now();
-    EXPECT_GT(queue, c.target_delay / 2);
-    EXPECT_LT(queue, c.target_delay * 3 / 2);
+    EXPECT_GT(queue, c.target_delay.count() / 2);
+    EXPECT_LT(queue, c.target_delay.count() * 3 / 2);
   }
   EXPECT_EQ(net.uet.counters().trimmed_seen, trimmed);
 }
@@ -88,7 +88,8 @@ TEST(UetCongestion, AConvergedQueueStandsAtTheTargetDelay) {
 TEST(UetCongestion, AWindowThatShrinksBeforeItIsFullAsksForNews) {
   for (const bool overtakes : {false, true}) {
     UetConfig config = TestNet::with_times(UetConfig{});
-    config.target_delay = config.delay_weight = 1;
+    config.target_delay = Duration(1);
+    config.delay_weight = 1;
     config.decrease = config.most_cut = 100;
     Uet sender(config);
     Uet receiver(config);
@@ -104,7 +105,7 @@ TEST(UetCongestion, AWindowThatShrinksBeforeItIsFullAsksForNews) {
     Transmit ack;
     for (int i = 0; i < 4; ++i) arrive(sent[static_cast<std::size_t>(i)]);
     ASSERT_TRUE(receiver.poll_ack(1, ack));
-    const Instant late = 2 * config.base_rtt;  // before any timer
+    const Instant late = 2 * config.base_rtt.count();  // before any timer
     sender.handle(late, 0, ack.type, ack.flags | kUetMarked, ack.header);
     Transmit probe;
     ASSERT_TRUE(sender.poll(late, 0, probe)) << "both would wait";
@@ -129,7 +130,7 @@ TEST(UetCongestion, AWindowThatShrinksBeforeItIsFullAsksForNews) {
 // Where much is trimmed, those that were sent again tell how long queues are now; the mean still tells of the trims.
 TEST(UetCongestion, APacketSentAgainTellsOfItsOwnDelay) {
   UetConfig config = TestNet::with_times(UetConfig{});
-  config.target_delay = config.base_rtt / 2;
+  config.target_delay = Duration(config.base_rtt.count() / 2);
   config.delay_weight = 1;
   config.decrease = config.most_cut = 100;
   Uet sender(config);
@@ -143,13 +144,13 @@ TEST(UetCongestion, APacketSentAgainTellsOfItsOwnDelay) {
     ASSERT_TRUE(receiver.poll_ack(1, ack));
     sender.handle(when, 0, ack.type, ack.flags, ack.header);
   };
-  answer(kTrimmed, config.base_rtt);
-  ASSERT_TRUE(sender.poll(config.base_rtt, 0, packet));
+  answer(kTrimmed, config.base_rtt.count());
+  ASSERT_TRUE(sender.poll(config.base_rtt.count(), 0, packet));
   ASSERT_EQ(packet.header.sequence, 0u);
-  answer(kMarked, 2 * config.base_rtt);  // at once: nothing waits any more
+  answer(kMarked, 2 * config.base_rtt.count());  // at once: nothing waits any more
   std::uint32_t flying = 0;
-  while (sender.poll(2 * config.base_rtt, 0, packet)) ++flying;
-  const auto filling = static_cast<std::uint32_t>(config.base_rtt / config.packet_time);
+  while (sender.poll(2 * config.base_rtt.count(), 0, packet)) ++flying;
+  const auto filling = static_cast<std::uint32_t>(config.base_rtt.count() / config.packet_time.count());
   EXPECT_GT(flying, filling * 5 / 4) << "the window was cut for a queue that is gone";
 }
 
@@ -161,7 +162,7 @@ TEST(UetCongestion, AnIncastTakesLittleLongerThanItsBytes) {
     for (std::uint32_t e = 1; e <= senders; ++e) net.post(e, 0, packets * 4086);
     net.run();
     const UetConfig& c = net.uet.config();
-    const Instant ideal = static_cast<Instant>(senders * packets - 1) * c.packet_time + c.base_rtt;
+    const Instant ideal = static_cast<Instant>(senders * packets - 1) * c.packet_time.count() + c.base_rtt.count();
     EXPECT_EQ(net.count(Kind::received), senders);
     EXPECT_GT(net.uet.counters().trimmed_seen, packets);
     EXPECT_EQ(net.uet.counters().trimmed_seen, net.uet.counters().data_resent);
@@ -193,7 +194,7 @@ TEST(UetCongestion, RecyclingAvoidsASlowPath) {
   const Spread blind = spread(oblivious);
   const Spread seeing = spread(UetConfig{});
   const UetConfig c = TestNet::with_times(UetConfig{});
-  const Instant ideal = c.packet_time * 1999 + c.base_rtt;
+  const Instant ideal = c.packet_time.count() * 1999 + c.base_rtt.count();
   EXPECT_LT(seeing.slow, 0.03);  // its share of the rate is 0.016, of the links 0.0625
   EXPECT_LT(seeing.took, ideal * 115 / 100);
   EXPECT_GT(blind.slow, 0.05);
@@ -206,7 +207,7 @@ TEST(UetCongestion, APermutationAtFullLoadLosesNoMoreThanInTheSpecificationsSimu
   for (std::uint32_t e = 0; e < 16; ++e) net.post(e, e + 16, 490 * 4086);
   net.run();
   const UetConfig& c = net.uet.config();
-  EXPECT_LT(net.done_at(), (c.packet_time * 489 + c.base_rtt) * 119 / 100);
+  EXPECT_LT(net.done_at(), (c.packet_time.count() * 489 + c.base_rtt.count()) * 119 / 100);
   EXPECT_EQ(net.uet.counters().timeouts, 0u);
 }
 

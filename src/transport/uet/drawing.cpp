@@ -14,9 +14,10 @@ void UetDrawing::draw(UetConfig& uet, Drawn& world, Random& random) {
   if (!uet.trimming) world.trim = 0;
   uet.overtaken = 50 + random.below(150);
   uet.least_overtaken = 1 + random.below(8);
-  uet.packet_time = world.packet_time;
-  uet.base_rtt = world.base_rtt;
-  uet.give_up = world.give_up = some_patience(random, 20 * uet.base_rtt);
+  uet.packet_time = Duration(world.packet_time);
+  uet.base_rtt = Duration(world.base_rtt);
+  world.give_up = some_patience(random, 20 * uet.base_rtt.count());
+  uet.give_up = Duration(world.give_up);
   world.first_sequence = uet.first_sequence;
 }
 

@@ -12,7 +12,7 @@ constexpr std::uint16_t kUetPort = 4793;
 // The header of the packet delivery sublayer: 5 bits of type, 4 of next header, 7 of flags.
 void UetFrames::add(Frame& frame, const Captured& packet) const {
   enum Type : unsigned { kRequest = 2, kAckCc = 8, kNack = 10, kControl = 11 };
-  constexpr unsigned kProbe = 4;       // type of a control packet
+  constexpr unsigned kProbe = 6;       // type of a control packet
   constexpr unsigned kWasTrimmed = 1;  // reason of a NACK
   const Header& header = packet.header;
   const auto prologue = [&](unsigned type, unsigned flags) { frame.u16(type << 11 | flags); };

@@ -39,15 +39,15 @@ void Uet::judge_probe(Instant now, Sender& sender, const Header& header) {
   const Instant took = now - sender.probed;
   const std::uint32_t sent = stamp(sender.probed);
   sender.probed = 0;
-  if (took >= sender.window.least_rtt + config_.target_delay) return;
-  const Instant earlier = config_.base_rtt + config_.target_delay;
+  if (took >= sender.window.least_rtt + config_.target_delay.count()) return;
+  const Instant earlier = config_.base_rtt.count() + config_.target_delay.count();
   const std::uint32_t from = header.arrived_from();
   for (std::uint32_t s = from; s != from + 64 && before(s, sender.next); ++s) {
     if (before(s, sender.una)) continue;
     const Slot& slot = sender.slot[s % kWindow];
     if (slot.is(State::flying) && Instant{since(sent, slot.sent)} << kTimeShift >= earlier) vanish(sender, s);
   }
-  sender.probe_at = now + config_.probe;
+  sender.probe_at = now + config_.probe.count();
 }
 
 // Ever longer without news, and never so long that times of sending wrap.
@@ -56,7 +56,7 @@ Instant Uet::patience(Instant wait, const Sender& sender) const {
 }
 
 void Uet::time_out(Instant now, Sender& sender) {
-  if (now - sender.heard >= config_.give_up) {
+  if (now - sender.heard >= config_.give_up.count()) {
     fail(sender);
     return;
   }
@@ -65,12 +65,12 @@ void Uet::time_out(Instant now, Sender& sender) {
   // Without a packet in flight there is nothing to ask about.
   sender.probe_due = sender.flying > 0;
   sender.only_asks = false;
-  sender.probe_at = sender.flying > 0 ? now + patience(config_.probe_again, sender) : kNever;
+  sender.probe_at = sender.flying > 0 ? now + patience(config_.probe_again.count(), sender) : kNever;
 }
 
 // Packets that have been without an answer for too long.
 void Uet::expire(Instant now, Sender& sender) {
-  const Instant wait = patience(config_.rto, sender);
+  const Instant wait = patience(config_.rto.count(), sender);
   Instant oldest = 0;  // age of the oldest that is not yet lost
   bool any = false;
   for (std::uint32_t s = sender.una; before(s, sender.next); ++s) {
@@ -89,7 +89,7 @@ void Uet::expire(Instant now, Sender& sender) {
     if (sender.silent < 255) ++sender.silent;
     set_allowed(sender);
   }
-  sender.expire_at = std::min(now + wait - oldest, sender.heard + config_.give_up);
+  sender.expire_at = std::min(now + wait - oldest, sender.heard + config_.give_up.count());
 }
 
 }  // namespace weft::transport

@@ -44,7 +44,7 @@ void Uet::handle_ack(Instant now, std::uint32_t endpoint, std::uint8_t flags, co
   // What repeats old news does not end the wait for new ones.
   if (news > 0 || nack) {
     sender.silent = 0;
-    sender.probe_at = now + config_.probe;
+    sender.probe_at = now + config_.probe.count();
   }
   judge_probe(now, sender, header);
   judge_order(sender);
@@ -134,7 +134,7 @@ void Uet::fill_data(Instant now, Sender& sender, Transmit& out) {
   const std::uint32_t avoid = resend ? slot.path : UetPaths::kNone;
   const std::uint32_t path = sender.paths.choose(config_, avoid, counters_.recycled);
   slot = {stamp(now) & kTimeMask, resend, path & (UetPaths::kMost - 1), static_cast<std::uint32_t>(State::flying)};
-  if (sender.flying++ == 0) sender.probe_at = now + config_.probe;
+  if (sender.flying++ == 0) sender.probe_at = now + config_.probe.count();
   ++(resend ? counters_.data_resent : counters_.data_sent);
   const bool last = sequence + 1 == message.first + message.packets;
   out.flags = resend ? kUetResent | kUetAckNow : 0;

@@ -12,11 +12,10 @@
 
 #include "base/random.hpp"
 #include "transport/testing_net.hpp"
+#include "transport/testing_times.hpp"
 #include "transport/uet/uet.hpp"
 
 namespace weft::transport::testing {
-
-inline constexpr Instant kMicrosecond = 1'000'000;
 
 struct TestLink {
   Instant ps_per_byte = 80;  // 100 Gb/s
@@ -80,7 +79,7 @@ class TwoSwitches : public TestingClock {
   bool queue_for(TestLink& link, Transmit& packet) {
     if (goes_first(packet)) return true;
     ++link.packets;
-    const Instant round_trip = config_.base_rtt / 80 * link.ps_per_byte;  // a queue is of bytes
+    const Instant round_trip = config_.base_rtt.count() / 80 * link.ps_per_byte;  // a queue is of bytes
     const Instant ahead = link.busy - now_;
     const Instant span = round_trip * 3 / 5;
     if (ahead > (config_.trimming ? 1 : 5) * round_trip) {
@@ -115,8 +114,8 @@ class TestNet : public TestingNet<Uet, TwoSwitches> {
  public:
   // With the two times that a driver fills in.
   static UetConfig with_times(UetConfig config) {
-    config.packet_time = 80 * (config.payload + config.header);
-    config.base_rtt = 3 * (config.packet_time + 80 * config.header) + 6 * kDelay;
+    config.packet_time = Duration(80 * (config.payload + config.header));
+    config.base_rtt = Duration(3 * (config.packet_time.count() + 80 * config.header) + 6 * kDelay);
     return config;
   }
 

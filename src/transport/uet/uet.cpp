@@ -10,24 +10,24 @@ Uet::Uet(const UetConfig& config) : config_(config) {
   config_.paths = std::clamp(config_.paths, 1u, UetPaths::kMost);
   config_.recycle = std::min(config_.recycle, UetPaths::kCache);
   config_.lost_penalty = std::min(config_.lost_penalty, 255u);
-  config_.reference_rtt = std::max<std::int64_t>(1, config_.reference_rtt);
+  config_.reference_rtt = Duration(std::max<std::int64_t>(1, config_.reference_rtt.count()));
   config_.reference_bytes = std::max<std::uint64_t>(1, config_.reference_bytes);
   config_.decrease = std::min(config_.decrease, 100u);
   config_.most_cut = std::min(config_.most_cut, 100u);
   config_.delay_weight = std::max(1u, config_.delay_weight);
   config_.quick_gate = std::min(config_.quick_gate, 31u);
   config_.adjust_packets = std::min(config_.adjust_packets, kWindow);
-  config_.base_rtt = std::clamp<std::int64_t>(config_.base_rtt, 1, kLongestFlight / 8);
-  config_.packet_time = std::max<std::int64_t>(1, config_.packet_time);
-  const auto derive = [](std::int64_t& time, std::int64_t otherwise) {
-    time = std::clamp<std::int64_t>(time > 0 ? time : otherwise, 1, kLongestFlight);
+  config_.base_rtt = Duration(std::clamp<std::int64_t>(config_.base_rtt.count(), 1, kLongestFlight / 8));
+  config_.packet_time = Duration(std::max<std::int64_t>(1, config_.packet_time.count()));
+  const auto derive = [](Duration& time, std::int64_t otherwise) {
+    time = Duration(std::clamp<std::int64_t>(time.count() > 0 ? time.count() : otherwise, 1, kLongestFlight));
   };
   constexpr std::int64_t kRtoBase = 15'000'000;  // as said beside rto
-  derive(config_.target_delay, config_.trimming ? config_.base_rtt * 3 / 4 : config_.base_rtt);
-  config_.longest_wait = std::clamp<std::int64_t>(config_.longest_wait, 0, kLongestFlight / 2);
-  derive(config_.probe, 3 * config_.base_rtt + config_.longest_wait);
-  derive(config_.probe_again, 5 * config_.base_rtt + config_.longest_wait);
-  derive(config_.rto, kRtoBase + (config_.trimming ? 6 : 30) * config_.base_rtt + config_.longest_wait);
+  derive(config_.target_delay, config_.trimming ? config_.base_rtt.count() * 3 / 4 : config_.base_rtt.count());
+  config_.longest_wait = Duration(std::clamp<std::int64_t>(config_.longest_wait.count(), 0, kLongestFlight / 2));
+  derive(config_.probe, 3 * config_.base_rtt.count() + config_.longest_wait.count());
+  derive(config_.probe_again, 5 * config_.base_rtt.count() + config_.longest_wait.count());
+  derive(config_.rto, kRtoBase + (config_.trimming ? 6 : 30) * config_.base_rtt.count() + config_.longest_wait.count());
   rules_ = UetWindowRules(config_, kWindow - 1);
 }
 
@@ -64,7 +64,7 @@ bool Uet::post(Instant now, std::uint32_t endpoint, const Operation& operation) 
   if (packets == 0 || sender.end - sender.una + packets > (1u << 31) - kWindow) return false;
   if (sender.first_message == kNone) {
     sender.heard = now;
-    sender.expire_at = now + config_.rto;
+    sender.expire_at = now + config_.rto.count();
     sender.window.resume();
   }
   append(send_messages_, sender,

@@ -11,7 +11,6 @@
 namespace weft::transport {
 namespace {
 
-using testing::kMicrosecond;
 using testing::TestNet;
 using Kind = Completion::Kind;
 
@@ -80,7 +79,8 @@ TEST(Uet, AnUnloadedTransferTakesItsBytesAndARoundTrip) {
     net.post(0, 1, packets * 4086);
     net.run();
     const UetConfig& config = net.uet.config();
-    EXPECT_EQ(net.done_at(), static_cast<Instant>(packets - 1) * config.packet_time + config.base_rtt) << packets;
+    EXPECT_EQ(net.done_at(), static_cast<Instant>(packets - 1) * config.packet_time.count() + config.base_rtt.count())
+        << packets;
     EXPECT_EQ(net.uet.counters().data_sent, packets);
     EXPECT_EQ(net.uet.counters().data_resent + net.uet.counters().probes, 0u);
   }
@@ -121,7 +121,7 @@ TEST(Uet, ATrimmedPacketIsSentAgainAtOnceAndOnAnotherEntropy) {
       ASSERT_EQ(times.size(), sequence % 10 == 3 ? 2u : 1u);
       if (times.size() == 1) continue;
       EXPECT_NE(times[0].second, times[1].second);
-      EXPECT_LT(times[1].first - times[0].first, 2 * net.uet.config().base_rtt);
+      EXPECT_LT(times[1].first - times[0].first, 2 * net.uet.config().base_rtt.count());
     }
   }
 }
@@ -157,7 +157,7 @@ TEST(Uet, AProbeFindsALostTailBeforeItsTimerDoes) {
   EXPECT_EQ(net.uet.counters().probes, 1u);
   EXPECT_EQ(net.uet.counters().timeouts, 0u);
   EXPECT_EQ(net.uet.counters().data_resent, 3u);
-  EXPECT_LT(net.done_at(), net.uet.config().rto);
+  EXPECT_LT(net.done_at(), net.uet.config().rto.count());
 }
 
 TEST(Uet, APacketThatManyOvertookIsSentAgain) {
@@ -174,12 +174,12 @@ TEST(Uet, APacketThatManyOvertookIsSentAgain) {
   EXPECT_EQ(net.uet.counters().overtaken, 1u);
   EXPECT_EQ(net.uet.counters().data_resent, 1u);
   EXPECT_EQ(net.uet.counters().timeouts, 0u);
-  EXPECT_LT(again, 100 * net.uet.config().packet_time + 5 * net.uet.config().base_rtt);
+  EXPECT_LT(again, 100 * net.uet.config().packet_time.count() + 5 * net.uet.config().base_rtt.count());
 }
 
 TEST(Uet, OvertakingIsNotLossWherePacketsAreTrimmed) {
   TestNet net(2, 4);
-  net.trouble = {.loss = 0, .duplicate = 0, .jitter = 3 * net.uet.config().base_rtt, .until = kNever};
+  net.trouble = {.loss = 0, .duplicate = 0, .jitter = 3 * net.uet.config().base_rtt.count(), .until = kNever};
   net.post(0, 1, 1000 * 4086);
   net.run();
   EXPECT_EQ(net.count(Kind::received), 1u);
@@ -191,7 +191,7 @@ TEST(Uet, ThePacketThatAsksMayOvertakeTheOthers) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     TestNet net(2, 4);
     net.random = Random(seed, 1, 1);
-    net.trouble = {.loss = 0, .duplicate = 0, .jitter = net.uet.config().base_rtt, .until = kNever};
+    net.trouble = {.loss = 0, .duplicate = 0, .jitter = net.uet.config().base_rtt.count(), .until = kNever};
     net.post(0, 1, 3 * 4086);
     net.run();
     EXPECT_EQ(net.count(Kind::sent), 1u);
@@ -203,7 +203,7 @@ TEST(Uet, ThePacketThatAsksMayOvertakeTheOthers) {
 TEST(Uet, AProbeCondemnsOnlyWhatItsAnswerTellsOf) {
   UetConfig config;
   config.most_window = 500;
-  config.probe = 65 * kMicrosecond;  // when 65 and more were sent well before it
+  config.probe = microseconds(65);  // when 65 and more were sent well before it
   TestNet net(2, 4, config);
   bool dropped = false;
   bool answered = false;
@@ -228,7 +228,7 @@ int resent_after_probe(Instant took) {
   while (uet.poll(0, 0, out)) {
   }
   const Instant asked = uet.next_wake(0);
-  EXPECT_EQ(asked, config.probe);
+  EXPECT_EQ(asked, config.probe.count());
   uet.post(asked - 1, 0, {Op::send, 1, 3 * 4086, 0, 0});
   while (uet.poll(asked - 1, 0, out)) {
   }
@@ -245,8 +245,8 @@ int resent_after_probe(Instant took) {
 
 TEST(Uet, AProbeCondemnsWhatWasSentWellBeforeItIfItCameBackQuickly) {
   const UetConfig config = Uet(TestNet::with_times(UetConfig{})).config();
-  EXPECT_EQ(resent_after_probe(config.base_rtt), 10);
-  EXPECT_EQ(resent_after_probe(config.base_rtt + config.target_delay), 0);
+  EXPECT_EQ(resent_after_probe(config.base_rtt.count()), 10);
+  EXPECT_EQ(resent_after_probe(config.base_rtt.count() + config.target_delay.count()), 0);
 }
 
 TEST(Uet, AShortPacketDoesNotMakeTheRoundTripShorter) {
@@ -260,8 +260,8 @@ TEST(Uet, AShortPacketDoesNotMakeTheRoundTripShorter) {
   };
   net.post(0, 1, 1'000'000);
   const UetConfig& config = net.uet.config();
-  net.run(net.now() + 2 * config.base_rtt);
-  EXPECT_EQ(packets, config.base_rtt * 3 / 2 / config.packet_time);
+  net.run(net.now() + 2 * config.base_rtt.count());
+  EXPECT_EQ(packets, config.base_rtt.count() * 3 / 2 / config.packet_time.count());
 }
 
 // What was trimmed before a pause does not make the few acknowledgements after it a sign of congestion.
@@ -283,7 +283,8 @@ TEST(Uet, AfterAPauseTheWindowIsWhatItWas) {
     const Instant from = net.now();
     net.post(0, 1, 490 * 4086);
     net.run();
-    EXPECT_EQ(net.done_at() - from, 489 * net.uet.config().packet_time + net.uet.config().base_rtt) << packets;
+    EXPECT_EQ(net.done_at() - from, 489 * net.uet.config().packet_time.count() + net.uet.config().base_rtt.count())
+        << packets;
   }
 }
 
@@ -303,7 +304,7 @@ TEST(Uet, APauseOfAnyLengthIsNotLoss) {
 
 TEST(Uet, WhoStaysSilentFailsAndTheNextMessageBeginsAnew) {
   UetConfig config;
-  config.give_up = 5'000 * kMicrosecond;
+  config.give_up = microseconds(5'000);
   TestNet net(2, 4, config);
   bool cut = true;
   net.deliver = [&](Transmit&) { return !cut; };
@@ -311,8 +312,8 @@ TEST(Uet, WhoStaysSilentFailsAndTheNextMessageBeginsAnew) {
   net.post(0, 1, 100, Op::write, 2);
   net.run();
   EXPECT_EQ(net.count(Kind::failed), 2u);
-  EXPECT_GE(net.done_at(), config.give_up);
-  EXPECT_LE(net.done_at(), config.give_up + config.give_up / 10);
+  EXPECT_GE(net.done_at(), config.give_up.count());
+  EXPECT_LE(net.done_at(), config.give_up.count() + config.give_up.count() / 10);
   cut = false;
   net.post(0, 1, 100'000, Op::send, 3);
   net.run();
@@ -323,7 +324,7 @@ TEST(Uet, WhoStaysSilentFailsAndTheNextMessageBeginsAnew) {
 
 TEST(Uet, SilenceIsAskedEverMoreRarely) {
   UetConfig config;
-  config.give_up = 1'000'000 * kMicrosecond;
+  config.give_up = microseconds(1'000'000);
   TestNet net(2, 4, config);
   std::uint64_t packets = 0;
   net.deliver = [&](Transmit&) {
@@ -340,7 +341,7 @@ TEST(Uet, SilenceIsAskedEverMoreRarely) {
 // What comes late from a stream that has failed changes nothing in the one after it.
 TEST(Uet, PacketsOfAnOldStreamAreIgnored) {
   UetConfig config;
-  config.give_up = 1'000 * kMicrosecond;
+  config.give_up = microseconds(1'000);
   TestNet net(2, 4, config);
   std::vector<Transmit> old;
   net.deliver = [&](Transmit& packet) {
@@ -352,7 +353,7 @@ TEST(Uet, PacketsOfAnOldStreamAreIgnored) {
   ASSERT_EQ(net.count(Kind::failed), 1u);
   net.deliver = [](Transmit&) { return true; };
   net.post(0, 1, 1'000'000);
-  net.run(net.now() + net.uet.config().base_rtt);
+  net.run(net.now() + net.uet.config().base_rtt.count());
   for (const Transmit& packet : old)
     EXPECT_EQ(net.uet.handle(net.now(), 1, packet.type, packet.flags, packet.header).kind, Placement::Kind::dropped);
   Header ack;

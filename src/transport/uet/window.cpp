@@ -15,11 +15,11 @@ UetWindowRules::UetWindowRules(const UetConfig& config, std::uint32_t most_packe
     : packet(config.payload + config.header),
       most_bytes(packet * most_packets),
       most_window(config.most_window),
-      packet_time(config.packet_time),
-      base_rtt(config.base_rtt),
-      target(config.target_delay),
-      quick_delay(config.target_delay * config.quick_delay),
-      fast_delay(config.fast_delay),
+      packet_time(config.packet_time.count()),
+      base_rtt(config.base_rtt.count()),
+      target(config.target_delay.count()),
+      quick_delay(config.target_delay.count() * config.quick_delay),
+      fast_delay(config.fast_delay.count()),
       decrease(config.decrease),
       most_cut(config.most_cut),
       delay_weight(config.delay_weight),
@@ -30,7 +30,8 @@ UetWindowRules::UetWindowRules(const UetConfig& config, std::uint32_t most_packe
   const std::uint64_t scale = std::clamp<std::uint64_t>(filling * kFixed / config.reference_bytes, 1, 1u << 16);
   const std::uint64_t packets = config.payload * scale;
   // Its share of the reference round trip, in 1/kFixed.
-  const auto share = static_cast<std::uint64_t>(std::max<std::int64_t>(1, target * kFixed / config.reference_rtt));
+  const auto share =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(1, target * kFixed / config.reference_rtt.count()));
   proportional = config.proportional * packets / kFixed * share / kFixed;
   fair = config.fair * packets / kFixed;
   constant = static_cast<std::uint32_t>(config.constant * packets / kFixed / 100);

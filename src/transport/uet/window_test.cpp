@@ -4,21 +4,20 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/random.hpp"
+#include "transport/testing_times.hpp"
 #include "transport/uet/paths.hpp"
 
 namespace weft::transport {
 namespace {
-
-constexpr Instant kMicrosecond = 1'000'000;
 
 // The reference network of the specification, 100 Gb/s times 12 us, in packets of 1000 bytes: 150 fill the round trip.
 UetConfig reference() {
   UetConfig config;
   config.payload = 1000;
   config.header = 0;
-  config.packet_time = 80'000;
-  config.base_rtt = 12 * kMicrosecond;
-  config.target_delay = 9 * kMicrosecond;
+  config.packet_time = nanoseconds(80);
+  config.base_rtt = microseconds(12);
+  config.target_delay = microseconds(9);
   return config;
 }
 
@@ -47,7 +46,7 @@ TEST_F(UetWindowTest, RulesForTheReferenceNetworkAreThePublishedNumbers) {
   EXPECT_EQ(rules.most_of(12 * kMicrosecond), 225'000u);
   EXPECT_EQ(rules.most_of(6 * kMicrosecond), 112'500u);
   UetConfig faster = reference();
-  faster.packet_time /= 4;
+  faster.packet_time = faster.packet_time / 4;
   EXPECT_EQ(UetWindowRules(faster, 255).fair, 20'000u);
 }
 
@@ -148,9 +147,9 @@ TEST_F(UetWindowTest, TheMeanDelayTakesALongWaitWithoutAMarkForAShortOne) {
 
 RC_GTEST_PROP(UetWindowProperty, ItStaysWithinItsBounds, ()) {
   UetConfig config = reference();
-  config.base_rtt = *rc::gen::inRange<Instant>(1, Instant{1} << 32);
-  config.packet_time = *rc::gen::inRange<Instant>(1, 100 * kMicrosecond);
-  config.target_delay = *rc::gen::inRange<Instant>(1, 2 * config.base_rtt + 1);
+  config.base_rtt = Duration(*rc::gen::inRange<Instant>(1, Instant{1} << 32));
+  config.packet_time = Duration(*rc::gen::inRange<Instant>(1, 100 * kMicrosecond));
+  config.target_delay = Duration(*rc::gen::inRange<Instant>(1, 2 * config.base_rtt.count() + 1));
   const UetWindowRules rules(config, 255);
   UetWindow window;
   window.begin(rules);
