@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "traffic/testing_relay.hpp"
 #include "traffic/testing_server.hpp"
 
@@ -72,25 +74,24 @@ TEST(Relay, PathsThatDieAreNamed) {
   });
   ClientOptions options = messages_to(relay.address(), 20'000, 0);
   options.rate = 80'000'000;
-  options.duration = microseconds(4'000'000);
+  options.duration = microseconds(60'000'000);
+  // SRD uses few paths at a time and fewer where its threads rarely run, so how soon it has met three is the machine's.
+  constexpr std::ptrdiff_t kEnough = 3;
+  const auto dead = [](const PathRow& row) { return row.health.state == net::PathState::dead; };
   Instant died = 0;
   const ClientResult result = run_client(options, [&](const Progress& progress) {
     if (died == 0) died = progress.now.count();
     dies = true;
-    return true;
+    return std::ranges::count_if(progress.paths, dead) < kEnough;
   });
   EXPECT_EQ(result.failure, "");
   EXPECT_EQ(result.received.wrong + result.received.repeated, 0u);
-  std::size_t named = 0;
+  EXPECT_GE(std::ranges::count_if(result.paths, dead), kEnough);
   for (const PathRow& row : result.paths) {
-    if (row.health.state != net::PathState::dead) continue;
-    ++named;
+    if (!dead(row)) continue;
     EXPECT_EQ(row.port % 4, 1) << row.port;
     EXPECT_GE(row.health.since, died - 500 * kMillisecond);
-    EXPECT_LE(row.health.since, 4 * kSecond);
   }
-  // About sixteen are dead; on a machine that is busy SRD does not try each often enough to be sure.
-  EXPECT_GE(named, 3u);
 }
 
 // Longer than SRD waits for a word: whoever answers pings lives, and what waits for it is not failed.
