@@ -259,10 +259,20 @@ std::vector<spec::Diagnostic> packet_warnings(Design& design, std::span<const Tr
 
 // Streams that may travel otherwise than the file says.
 std::span<const TrafficStream> flows_in(const Workload& workload) {
-  if (const auto* traffic = std::get_if<Traffic>(&workload)) return traffic->streams;
-  const auto* work = std::get_if<Collectives>(&workload);
-  return work != nullptr && work->beside ? std::span<const TrafficStream>(work->beside->streams)
-                                         : std::span<const TrafficStream>();
+  using Streams = std::span<const TrafficStream>;
+  return std::visit(Match{[](const Traffic& traffic) { return Streams(traffic.streams); },
+                          [](const Collectives& work) { return work.beside ? Streams(work.beside->streams) : Streams(); },
+                          [](const Training&) { return Streams(); }},
+                    workload);
+}
+
+// A number without a unit, of which others think otherwise.
+std::vector<spec::Diagnostic> matrix_warnings(const Traffic& traffic) {
+  if (!traffic.matrix || traffic.matrix->bare_start.source == 0) return {};
+  return {{Error::start_unit, traffic.matrix->bare_start,
+           fmt::format("line {} of the matrix: start without a unit is taken as microseconds",
+                       traffic.matrix->bare_start.line),
+           "as htsim_uec does; 5us or 2500ps leaves no doubt"}};
 }
 
 }  // namespace
@@ -282,8 +292,15 @@ std::vector<spec::Diagnostic> collective_warnings(Design& design) {
 
 std::vector<spec::Diagnostic> warnings_of(Design& design, const Experiment& experiment,
                                           const std::vector<Fidelity>& fidelities) {
-  std::vector<spec::Diagnostic> made;
-  if (!std::holds_alternative<Traffic>(*experiment.workload)) made = collective_warnings(design);
+  std::vector<spec::Diagnostic> made = std::visit(
+      Match{[](const Traffic& traffic) { return matrix_warnings(traffic); },
+            [&](const Collectives&) { return collective_warnings(design); },
+            [&](const Training& training) {
+              std::vector<spec::Diagnostic> all = collective_warnings(design);
+              for (spec::Diagnostic& each : training_warnings(design, training)) all.push_back(std::move(each));
+              return all;
+            }},
+      *experiment.workload);
   if (std::find(fidelities.begin(), fidelities.end(), Fidelity::packet) != fidelities.end())
     for (spec::Diagnostic& each : packet_warnings(design, flows_in(*experiment.workload)))
       made.push_back(std::move(each));
@@ -295,14 +312,6 @@ std::vector<spec::Diagnostic> warnings_of(Design& design, const Experiment& expe
     made.push_back({Error::packets_only,
                     design.place("servers", "host", static_cast<std::size_t>(costly - groups.begin())),
                     "what a transport costs its host counts with packets only", "--fidelity packet"});
-  if (const auto* training = std::get_if<Training>(experiment.workload.get()))
-    for (spec::Diagnostic& each : training_warnings(design, *training)) made.push_back(std::move(each));
-  const auto* traffic = std::get_if<Traffic>(experiment.workload.get());
-  if (traffic != nullptr && traffic->matrix && traffic->matrix->bare_start.source != 0)
-    made.push_back({Error::start_unit, traffic->matrix->bare_start,
-                    fmt::format("line {} of the matrix: start without a unit is taken as microseconds",
-                                traffic->matrix->bare_start.line),
-                    "as htsim_uec does; 5us or 2500ps leaves no doubt"});
   return made;
 }
 

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "experiment/collectives.hpp"
+#include "experiment/fidelity.hpp"
 #include "experiment/traffic.hpp"
 #include "experiment/training.hpp"
 
@@ -25,6 +26,8 @@ Match(Cases...) -> Match<Cases...>;  // clang 16 does not find it by itself
 std::string describe(const Workload& workload);
 // Of what decides it, whatever carries it: the same for equal work.
 std::uint64_t fingerprint(const Workload& workload);
+// By which it is run where nobody says: packets where queues decide, message level where shares of links tell enough.
+Fidelity usual_fidelity(const Workload& workload);
 // Whether one may be compared with the other. Of training, model and batch are what is done; layout and stack are how.
 bool same_work(const Workload& one, const Workload& other);
 

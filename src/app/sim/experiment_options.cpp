@@ -367,13 +367,9 @@ std::vector<experiment::Experiment> make_experiments(std::vector<Workload> work,
   each.seed = run.seed;
   each.threads = run.threads;
   each.limits = limits;
-  const auto knows_messages = [](const Workload& workload) {
-    const auto* collectives = std::get_if<Collectives>(&workload);
-    return std::holds_alternative<experiment::Training>(workload) || (collectives != nullptr && !collectives->beside);
-  };
   if (!run.fidelity.empty())
     each.fidelity = parse_fidelities(run.fidelity)[0];
-  else if (std::all_of(work.begin(), work.end(), knows_messages))
+  else if (std::ranges::all_of(work, [](Fidelity one) { return one == Fidelity::message; }, experiment::usual_fidelity))
     each.fidelity = Fidelity::message;
   std::vector<experiment::Experiment> made;
   for (Workload& workload : work) {

@@ -180,17 +180,25 @@ int sim(const SimOptions& options, Console& console) {
   std::vector<Experiment> experiments = make_experiments(
       load_work(options.work, experiment::ground_of(session.design(), options.run.seed), session.design()), options.run,
       limits, session.design());
-  if (wants_training(session.cluster(), options.work) && !diagnostics.has_errors())
-    return sim_training(session, options, std::move(experiments), console);
-  if (wants_collectives(session.cluster(), options.work))
-    return sim_collectives(session, options, std::move(experiments), console);
   if (experiments.empty()) {
+    if (wants_collectives(session.cluster(), options.work))
+      return sim_collectives(session, options, std::move(experiments), console);
     check_outputs(options.output, options.input, options.run, options.seeds, file_of(options.work, session.design()),
                   session);
     report(diagnostics, options.input, console);
     return kYourInput;
   }
-  return sim_traffic(options, session, std::move(experiments[0]), console);
+  // Each kind of work is told of in a file of its own.
+  const std::shared_ptr<const experiment::Workload> work = experiments[0].workload;
+  return std::visit(
+      experiment::Match{
+          [&](const Traffic&) { return sim_traffic(options, session, std::move(experiments[0]), console); },
+          [&](const experiment::Collectives&) {
+            return sim_collectives(session, options, std::move(experiments), console);
+          },
+          [&](const experiment::Training&) { return sim_training(session, options, std::move(experiments), console); },
+      },
+      *work);
 }
 
 }  // namespace weft::app

@@ -221,7 +221,7 @@ int run_round(std::uint64_t seed, std::optional<std::size_t> links, std::vector<
   int worst = kFine;
   for (const Candidate& candidate : candidates) {
     const std::vector<Outcome> outcomes = run_all(candidate, console);
-    round.push_back(compared_run(seed, outcomes));
+    round.push_back(compared_run(seed, *candidate.experiments[0].workload, outcomes));
     if (links) round.back().links = busiest_links(outcomes.back().result, *links);
     worst = std::max(worst, explain_stop(candidate.variant.label, outcomes.back(), round.back().trouble, console));
     if (worst == kInterrupted && !candidate.variant.runs.empty()) return worst;

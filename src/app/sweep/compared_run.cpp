@@ -65,11 +65,15 @@ ComparedRun of_collectives(const std::vector<Outcome>& outcomes) {
 
 ComparedRun of_training(const std::vector<Outcome>& outcomes) {
   ComparedRun run;
+  run.summary.flows = run.summary.done = outcomes.size();
+  for (const Outcome& outcome : outcomes)
+    if (run.trouble.empty()) run.trouble = trouble_of(outcome);
+  if (!run.trouble.empty()) ++run.summary.flows;
+  if (!outcomes.back().training) return run;  // it was stopped: a step has no part that counts
   experiment::Fingerprint same;
   for (const Outcome& outcome : outcomes) {
     run.end += outcome.training->step.time;
     same.add(static_cast<std::uint64_t>(outcome.training->step.time.count()));
-    if (run.trouble.empty()) run.trouble = trouble_of(outcome);
   }
   const experiment::TrainingResult& last = *outcomes.back().training;
   run.training = schedule::TrainingRow{.model = last.model,
@@ -92,8 +96,6 @@ ComparedRun of_training(const std::vector<Outcome>& outcomes) {
   run.training->bubble = seconds(parts.bubble);
   run.training->rest = seconds(parts.launching + parts.gaps + parts.host + parts.slow);
   run.digest = same.value();
-  run.summary.flows = run.summary.done = outcomes.size();
-  if (!run.trouble.empty()) ++run.summary.flows;
   return run;
 }
 
@@ -109,10 +111,12 @@ void check_experiments(const std::vector<experiment::Experiment>& experiments, e
   }
 }
 
-ComparedRun compared_run(std::uint64_t seed, const std::vector<Outcome>& outcomes) {
-  ComparedRun run = outcomes[0].training       ? of_training(outcomes)
-                    : outcomes[0].rows.empty() ? of_traffic(outcomes[0])
-                                               : of_collectives(outcomes);
+ComparedRun compared_run(std::uint64_t seed, const experiment::Workload& work, const std::vector<Outcome>& outcomes) {
+  ComparedRun run =
+      std::visit(experiment::Match{[&](const experiment::Traffic&) { return of_traffic(outcomes[0]); },
+                                   [&](const experiment::Collectives&) { return of_collectives(outcomes); },
+                                   [&](const experiment::Training&) { return of_training(outcomes); }},
+                 work);
   run.seed = seed;
   return run;
 }

@@ -260,7 +260,7 @@ class Sweeper {
       if (job.stopped_by == experiment::kStoppedByObserver) return false;
       if (!job.stopped_by.empty() || outcomes.back().stuck) break;
     }
-    ComparedRun run = compared_run(job.seed, outcomes);
+    ComparedRun run = compared_run(job.seed, *job.experiments[0].workload, outcomes);
     if (options_.links) run.links = busiest_links(outcomes.back().result, *options_.links);
     if (!job.stopped_by.empty()) {
       job.trouble = run.trouble;
