@@ -330,10 +330,15 @@ sim::SimConfig packet_config(const model::Cluster& cluster, std::span<const Traf
   config.protocol = description_of(transport.kind).protocol;
   config.stack.used = 0;
   config.stack.srd = srd_config(transport);
-  for (const model::Group& each : cluster.groups)  // who pays for each call sends trains
-    if (each.spec.host && transport.burst == 1)
+  for (const model::Group& each : cluster.groups) {
+    if (!each.spec.host) continue;
+    // A program is not told what its network is like, and what it may number paths by are source ports that it has opened.
+    config.stack.srd.guess_network();
+    config.stack.srd.entropies = config.stack.srd.paths;
+    if (transport.burst == 1)  // who pays for each call sends trains
       config.stack.srd.burst =
           u32(std::clamp<std::int64_t>(each.spec.host->train.count() / config.stack.srd.payload, 1, kMostBurst));
+  }
   config.stack.roce = roce_config(transport);
   if (carries_infiniband(transport, streams)) use_infiniband_headers(config.stack.roce);
   config.stack.tcp = tcp_config(transport);

@@ -15,18 +15,14 @@ namespace {
 using transport::kNone;
 
 constexpr std::size_t kMostOutgoing = 4096;  // messages handed to the transport and not yet over
-// Only to begin with: round trips and rates are measured.
-constexpr Instant kGuessedRoundTrip = 100'000'000;     // 100 us
-constexpr std::int64_t kGuessedRate = 10'000'000'000;  // bit/s
-constexpr std::size_t kGuessedDatagram = 8972;         // MTU 9000
+constexpr std::size_t kGuessedDatagram = 8972;  // MTU 9000, only to begin with
 
 transport::SrdConfig srd_config(std::size_t datagram) {
   transport::SrdConfig srd;
   srd.payload = static_cast<std::uint32_t>(datagram - kAroundPayload);
   srd.header = transport::kWireHeader;
   srd.drops = true;
-  srd.base_rtt = Duration(kGuessedRoundTrip);
-  srd.packet_time = Duration(static_cast<std::int64_t>(datagram) * 8 * 1000 * 1'000'000'000 / kGuessedRate);
+  srd.guess_network();
   srd.burst = kMostSegments;
   return srd;
 }

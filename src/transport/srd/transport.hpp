@@ -38,6 +38,7 @@ struct SrdTransport {
   static std::uint32_t header_bytes(const SrdConfig& config) { return config.header; }
   static std::uint32_t packet_bytes(const SrdConfig& config) { return config.payload + config.header; }
   static void set_network(SrdConfig& config, const Network& network) {
+    if (config.base_rtt.count() > 0) return;  // it is guessed
     config.base_rtt = network.base_rtt;
     config.packet_time = network.packet_time;
     if (config.rto.count() == 0) config.rto = network.base_rtt * 5 + config.longest_wait;
