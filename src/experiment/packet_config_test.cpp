@@ -49,6 +49,19 @@ TEST(PacketConfig, SrdIsAsTheFileSays) {
   EXPECT_EQ(config_with({"transport.balance=ecmp"}).stack.srd.paths, 1u) << "switches do not look at the path";
 }
 
+// And what the simulator knows of the network does not change that.
+TEST(PacketConfig, AProgramGuessesItsNetwork) {
+  sim::SimConfig config = config_with({"servers.host.call=2us", "transport.paths=16", "transport.mtu=8000B"});
+  config.stack.set_network(microseconds(7), nanoseconds(100), 1000);
+  EXPECT_EQ(config.stack.srd.base_rtt, microseconds(100));
+  EXPECT_EQ(config.stack.srd.packet_time.count(), 800 * config.stack.packet_of(Protocol::srd)) << "10 Gb/s";
+  EXPECT_EQ(config.stack.srd.entropies, 16u) << "source ports that it has opened";
+  sim::SimConfig told = config_with({});
+  told.stack.set_network(microseconds(7), nanoseconds(100), 1000);
+  EXPECT_EQ(told.stack.srd.base_rtt, microseconds(7));
+  EXPECT_EQ(told.stack.srd.entropies, 0u);
+}
+
 TEST(PacketConfig, InfiniBandIsRoceInOtherPackets) {
   const sim::SimConfig roce = config_with({"transport.kind=rocev2"});
   const sim::SimConfig config = config_with({"fabric.switch=quantum-2"});

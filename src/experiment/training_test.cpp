@@ -198,7 +198,7 @@ TEST(Training, FaultsHaveServersNearThem) {
   const auto near = [](const std::vector<std::string>& parts) {
     const auto design = design_of("{kind: rail-optimized, scalable_unit: 4}", "{model: llama3-8b, global_batch: 128}");
     std::vector<model::FaultSpec> faults;
-    for (const std::string& part : parts) faults.push_back({.part = part});
+    for (const std::string& part : parts) faults.emplace_back().part = part;
     return gpus_near(design->fabric(), faults);
   };
   const auto range = [](std::uint32_t first, std::uint32_t count) {
