@@ -90,6 +90,12 @@ CarriedResult result_of(Outcome outcome, const std::vector<std::int64_t>& more, 
   return made;
 }
 
+// Whether rounds have come one behind another for three times as long as the first was on its way: before, those that
+// go up a tree are over before any comes down, and links that both cross have room.
+bool filled(const Outcome& made, std::int64_t each, std::size_t job, std::uint64_t rounds) {
+  return 4 * each * static_cast<std::int64_t>(rounds) >= 3 * made.ends[job];
+}
+
 // Per round, of what came between two runs.
 std::int64_t slope(const Outcome& shorter, const Outcome& longer, std::size_t job, std::uint64_t rounds) {
   return (longer.ends[job] - shorter.ends[job]) / static_cast<std::int64_t>(rounds);
@@ -134,7 +140,8 @@ CarriedResult carry_once(const fabric::Fabric& fabric, const std::vector<Carried
     const bool settled = second.run.counters.marked == 0 || first.run.end >= limits.settles;
     bool steady = !before.empty() && rounds >= in_step && settled;
     for (std::size_t job = 0; steady && job < jobs.size(); ++job)
-      steady = std::abs(slopes[job] - before[job]) * kSteady <= slopes[job];
+      steady = std::abs(slopes[job] - before[job]) * kSteady <= slopes[job] &&
+               (chains || filled(second, slopes[job], job, 2 * rounds));
     rounds *= 2;
     first = std::move(second);
     if (steady) {

@@ -3,7 +3,8 @@
 //
 // A long one goes through rounds that are alike but not exactly, so what is left out is an estimate: rounds are doubled
 // until two doublings in turn say the same time for a round, within a fiftieth, and the rest is taken to be so as well.
-// Before congestion control has done its work all rounds are as fast as the first: two of them say nothing then.
+// Before congestion control has done its work all rounds are as fast as the first: two of them say nothing then, and
+// neither do rounds that are fewer than a tree has under way at once.
 // Only collectives that go through the same number of rounds are shortened; nothing is where ranks are late or slow.
 
 #include <functional>

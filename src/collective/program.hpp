@@ -55,7 +55,7 @@ struct Step {
   std::uint32_t peer = 0;
   std::uint64_t tag = 0;  // what sends and recvs of one way have in common
   std::uint64_t bytes = 0;
-  Edge edge;  // send: of all joined sends the slowest one's, in the first
+  Edge edge;  // send: its own; in the first of joined ones with the times of the slowest
   std::uint64_t round = 0;
   std::uint32_t first = 0;  // blocks first, first + stride, ... modulo their number
   std::uint32_t stride = 0;

@@ -105,7 +105,10 @@ bool Tree::step(std::uint32_t rank, std::uint32_t lane, std::uint64_t at, Step& 
   out.peer = shape_.vertices[to].rank;
   out.tag = downwards(to);
   out.joined = now > 0;
-  if (!out.joined) out.edge = slowest_below(vertex, out.bytes);
+  // What each carries is its own.
+  const Edge& own = shape_.vertices[to].down;
+  out.edge = out.joined ? own : slowest_below(vertex, out.bytes);
+  out.edge.wire_per_mille = own.rate.count() == 0 ? 0 : own.wire_per_mille;
   return true;
 }
 

@@ -134,6 +134,7 @@ Instruction Work::send(std::uint32_t rank, Cursor& cursor, const Step& step) con
   made.leaves = by.leaves;
   made.enters = by.enters;
   made.handed = by.handed;
+  made.channel = cursor.program;
   return made;
 }
 

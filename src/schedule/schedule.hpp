@@ -37,6 +37,9 @@
 // to rank `enters`. What is handed crosses the scale-up network (PXN); what is not goes over PCIe, through host memory
 // where it must.
 //
+// Between two ranks and the same NICs messages go one after another, as those of a connection do. A collective opens a
+// connection for each of its channels: where messages of several wait, they have as many shares of the links together.
+//
 // Ranks are GPUs in the order of the cluster. Behind them come, one for each scale-up domain, the switches in it, as
 // far as a schedule has ranks for them: they reduce and multicast.
 //
@@ -72,6 +75,7 @@ struct Instruction {
   std::uint32_t leaves = kItself;           // send: by the NICs next to this rank
   std::uint32_t enters = kItself;           // send
   std::uint32_t back = 0;                   // wait, wait_older
+  std::uint32_t channel = 0;                // send: those of several share links as connections of their own do
   std::uint32_t when_sent = kNoSignal;      // send: fired when the sender has the last acknowledgement
   std::uint32_t when_received = kNoSignal;  // send: fired when the receiver has the last byte
 

@@ -67,6 +67,9 @@ class FlowRun final : public Network {
     std::uint32_t from = 0;  // rank
     std::uint32_t to = 0;
     std::uint32_t message = 0;
+    std::uint32_t channel = 0;
+    std::uint32_t flow = 0;   // of MaxMinRates, while it moves
+    std::uint32_t count = 1;  // of shares that it has of its links
     bool moving = false;
 
     const FlowPath::Stage& now() const { return path.stages[stage]; }
@@ -76,6 +79,7 @@ class FlowRun final : public Network {
   void go_on(std::int64_t now, std::uint32_t number);
   void move(std::int64_t now, std::uint32_t number);
   void leave(std::int64_t now, const Stripe& stripe);
+  void share_out(std::int64_t now, std::uint32_t queue);
   std::uint32_t queue_of(const Stripe& stripe) {
     const auto& [source, destination] = stripe.path.nics;
     return queues_.queue_of({stripe.from, stripe.to, source, destination, stripe.path.queue});
@@ -105,11 +109,12 @@ class FlowRun final : public Network {
   std::vector<std::uint32_t> stripe_of_;             // by flow of MaxMinRates
   FlowQueues queues_;                                // of stripes
   TimeHeap ends_;
-  std::vector<std::uint32_t> ending_;   // now
-  std::uint32_t moving_ = 0;            // stripes
-  std::int64_t settle_by_ = kNever;     // when rates are to be found anew
-  std::int64_t takes_ = 0;              // a flow, about, of those that ended last
-  std::vector<std::uint64_t> carried_;  // bytes on the wire, by link
+  std::vector<std::uint32_t> ending_;      // now
+  std::vector<std::uint32_t> shared_out_;  // flows that have another number of shares since rates were found
+  std::uint32_t moving_ = 0;               // stripes
+  std::int64_t settle_by_ = kNever;        // when rates are to be found anew
+  std::int64_t takes_ = 0;                 // a flow, about, of those that ended last
+  std::vector<std::uint64_t> carried_;     // bytes on the wire, by link
   std::uint64_t happened_ = 0;
 };
 
@@ -136,6 +141,7 @@ std::uint32_t FlowRun::send(std::int64_t now, const Transfer& transfer) {
     stripe.from = transfer.from;
     stripe.to = transfer.to;
     stripe.message = transfer.message;
+    stripe.channel = transfer.channel;
     go_on(now, number);
   }
   // Messages may leave in another order than they were numbered in.
@@ -150,7 +156,9 @@ void FlowRun::go_on(std::int64_t now, std::uint32_t number) {
   Stripe& stripe = stripes_[number];
   const FlowPath& path = stripe.path;
   for (; stripe.stage < path.count; ++stripe.stage) {
-    if (stripe.stage == path.network && queues_.waits(queue_of(stripe), number)) return;
+    if (stripe.stage == path.network)
+      if (const std::uint32_t queue = queue_of(stripe); queues_.waits(queue, number, stripe.channel))
+        return share_out(now, queue);
     if (!stripe.now().shares.empty() && stripe.now().work > 0) return move(now, number);
   }
   events_.add({.time = now + path.latency + path.last_part,
@@ -178,7 +186,8 @@ void FlowRun::move(std::int64_t now, std::uint32_t number) {
   stripe.left = stripe.now().work;
   stripe.rate = 0;
   stripe.moving = true;
-  const std::uint32_t flow = rates_.add_flow(stripe.now().shares);
+  stripe.count = stripe.stage == stripe.path.network ? queues_.channels(queue_of(stripe)) : 1;
+  const std::uint32_t flow = stripe.flow = rates_.add_flow(stripe.now().shares, stripe.count);
   if (flow >= stripe_of_.size()) stripe_of_.resize(flow + std::size_t{1});
   stripe_of_[flow] = number;
   ends_.set(flow, kNever);
@@ -190,6 +199,17 @@ void FlowRun::move(std::int64_t now, std::uint32_t number) {
   if (stripe.rate < alone / kOwnPatience)
     patience = std::min(patience, later_by(0, time_to_move(stripe.left, alone) / kOwnPatience));
   settle_within(now, patience);
+}
+
+// Another channel has something to send behind what is under way.
+void FlowRun::share_out(std::int64_t now, std::uint32_t queue) {
+  Stripe& stripe = stripes_[queues_.under_way(queue)];
+  const std::uint32_t count = queues_.channels(queue);
+  if (count == stripe.count) return;
+  stripe.count = count;
+  rates_.set_count(stripe.flow, count);
+  shared_out_.push_back(stripe.flow);
+  settle_within(now, takes_ / kPatience);
 }
 
 // The rate that a flow may have until rates are found anew.
@@ -248,7 +268,7 @@ void FlowRun::end_flows(std::int64_t now) {
     settle_within(now, takes_ / kPatience);
     if (stripe.stage == stripe.path.network) {
       leave(now, stripe);
-      if (const std::uint32_t next = queues_.next(queue_of(stripe)); next != kNobody) move(now, next);
+      if (const std::uint32_t next = queues_.next(queue_of(stripe), stripe.channel); next != kNobody) move(now, next);
     }
     ++stripe.stage;
     go_on(now, number);
@@ -257,13 +277,18 @@ void FlowRun::end_flows(std::int64_t now) {
 
 void FlowRun::settle(std::int64_t now) {
   settle_by_ = kNever;
-  for (const std::uint32_t flow : rates_.settle()) {
+  const auto change = [&](std::uint32_t flow) {
     Stripe& stripe = stripe_of(flow);
     stripe.left -= Wide{stripe.rate} * (now - stripe.since);
     stripe.since = now;
-    stripe.rate = rates_.rate(flow);
+    stripe.rate = rates_.rate(flow) * stripe.count;
     ends_.set(flow, later_by(now, time_to_move(stripe.left, stripe.rate)));
-  }
+  };
+  for (const std::uint32_t flow : rates_.settle()) change(flow);
+  // More shares may be as large as fewer were.
+  for (const std::uint32_t flow : shared_out_)
+    if (stripe_of(flow).moving && stripe_of(flow).flow == flow) change(flow);
+  shared_out_.clear();
 }
 
 // When something happens next.

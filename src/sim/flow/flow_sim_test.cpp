@@ -116,6 +116,24 @@ TEST(FlowSim, MessagesToDifferentRanksGoSideBySide) {
               1, 0.01);
 }
 
+// Where messages of two channels wait for each other, both have their share: 2/3 of the NIC beside a third message, and
+// half of it when only one of them is left.
+TEST(FlowSim, ChannelsThatShareAConnectionHaveAShareEach) {
+  const std::uint64_t bytes = 1000 * kPayload;
+  Script script(64);
+  for (const std::uint32_t channel : {0u, 1u}) {
+    Instruction put = Instruction::put(63, bytes);
+    put.channel = channel;
+    script.add(0, {put});
+  }
+  script.add(0, {Instruction::put(62, bytes)});
+  const RunResult all = run_script(std::move(script), ecmp());
+  const auto alone = static_cast<double>(run_script(one_message(0, 63, bytes), ecmp()).flows.at(0).received.count());
+  const double expected[] = {1.5, 3, 2.5};
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_NEAR(static_cast<double>(all.flows.at(i).received.count()) / alone, expected[i], 0.05 * expected[i]) << i;
+}
+
 // ---- paths
 
 RC_GTEST_PROP(FlowSim, EcmpTakesThePathThatPacketsTake, ()) {

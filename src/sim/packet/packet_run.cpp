@@ -95,7 +95,7 @@ std::uint32_t PacketRun::next_queue(Hosts& hosts, const NicPair& pair, std::uint
 }
 
 std::uint32_t PacketRun::send(std::int64_t now, const Transfer& transfer) {
-  const auto [from, to, bytes, message, leaves, enters, handed] = transfer;
+  const auto [from, to, bytes, message, leaves, enters, handed, channel] = transfer;
   const std::uint32_t domain = domain_of(from);
   Hosts& hosts = hosts_of(domain);
   const std::uint32_t stream = stream_of(from, message);

@@ -40,7 +40,7 @@ class MessageSim final : public Network {
 };
 
 std::uint32_t MessageSim::send(std::int64_t now, const Transfer& transfer) {
-  const auto& [from, to, bytes, message, leaves, enters, handed] = transfer;
+  const auto& [from, to, bytes, message, leaves, enters, handed, channel] = transfer;
   const TransferCost cost = cost_of(from, to, runner_.message(from, message).tag);
   const std::int64_t there = now + cost.until_there(bytes).count();
   events_.add({.time = there, .source = from, .rank = to, .what = message, .bytes = bytes, .kind = Kind::received});

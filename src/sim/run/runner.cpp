@@ -171,7 +171,7 @@ void Runner::send(std::int64_t now, std::int64_t leaves, std::uint32_t rank, con
     made.lag_ps = word(each.lag.count());
   }
   const std::uint32_t message = logs_[rank].add(made);
-  const Transfer transfer{rank, each.peer, each.bytes, message, each.leaves, each.enters, each.handed};
+  const Transfer transfer{rank, each.peer, each.bytes, message, each.leaves, each.enters, each.handed, each.channel};
   if (leaves > now)
     delay(leaves, rank, kLeaves, transfer);
   else

@@ -29,6 +29,7 @@ struct Transfer {
   std::uint32_t leaves = schedule::kItself;
   std::uint32_t enters = schedule::kItself;
   bool handed = false;
+  std::uint32_t channel = 0;
 };
 
 // What the runner needs done. The answers come later through the runner, never from within the call.
