@@ -17,8 +17,10 @@ using transport::kNone;
 constexpr std::size_t kMostOutgoing = 4096;  // messages handed to the transport and not yet over
 constexpr std::size_t kGuessedDatagram = 8972;  // MTU 9000, only to begin with
 
-transport::SrdConfig srd_config(std::size_t datagram) {
+transport::SrdConfig srd_config(std::size_t datagram, std::size_t ports) {
   transport::SrdConfig srd;
+  // A number beyond the ports would be one of them once more: a path given up for another would be one that is in use.
+  srd.entropies = static_cast<std::uint32_t>(ports);
   srd.payload = static_cast<std::uint32_t>(datagram - kAroundPayload);
   srd.header = transport::kWireHeader;
   srd.drops = true;
@@ -56,7 +58,7 @@ Result<std::unique_ptr<Node>, std::string> Node::open(const NodeConfig& config, 
     if (epoll_ctl(all.get(), EPOLL_CTL_ADD, sockets[i].fd(), &event) != 0)
       return Failure<std::string>(fmt::format("cannot wait for several sockets: {}", std::strerror(errno)));
   }
-  const transport::SrdConfig srd = srd_config(kGuessedDatagram);
+  const transport::SrdConfig srd = srd_config(kGuessedDatagram, sockets.size());
   return std::unique_ptr<Node>(new Node(config, layer, pointers, std::move(sockets), srd, std::move(all)));
 }
 

@@ -110,6 +110,7 @@ class Node {
 
   const NodeCounters& counters() const { return counters_; }
   const transport::SrdCounters& srd_counters() const { return srd_.counters(); }
+  const transport::SrdConfig& transport_config() const { return srd_.config(); }
   const std::vector<PathReport>& paths() const { return paths_; }
   // What became of packets to a peer, path by path as in paths(); empty where nobody watches, or nothing was sent.
   std::vector<PathHealth> path_health(std::uint32_t peer);
