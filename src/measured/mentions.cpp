@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <string>
 
 namespace weft::measured {
 namespace {
@@ -97,6 +99,23 @@ constexpr std::array kPhrases = {
     Phrase{timed_out, "collective operation timeout"},
     Phrase{timed_out, "before timing out"},
     Phrase{hidden_bus, "could not find real path of /sys/class/pci_bus"},
+    Phrase{protection_error, "with error 4,"},  // IBV_WC_LOC_PROT_ERR
+    Phrase{protection_error, "status=4 "},
+    Phrase{protection_error, "local protection error"},
+    Phrase{rdma_named, "infiniband"},
+    Phrase{rdma_named, "roce"},
+    Phrase{rdma_named, "rdma"},
+    Phrase{rdma_named, "mlx5"},
+    Phrase{rdma_named, "connectx"},
+    Phrase{rdma_named, "libfabric"},
+    Phrase{consumer_gpu, "geforce"},
+    Phrase{consumer_gpu, "rtx 20"},
+    Phrase{consumer_gpu, "rtx 30"},
+    Phrase{consumer_gpu, "rtx 40"},
+    Phrase{consumer_gpu, "rtx 50"},
+    Phrase{epyc, "epyc"},
+    Phrase{epyc, "authenticamd"},
+    Phrase{bond, "mlx5_bond"},
 };
 
 // What a clause must say of its subject.
@@ -191,6 +210,9 @@ constexpr std::array<std::string_view, 9> kOneServer = {"same node",    "same ho
 constexpr std::array<std::string_view, 7> kSlower = {"slow",    "slower",    "slowdown",   "regression",
                                                      "regress", "regresses", "degradation"};
 
+constexpr std::array<std::string_view, 4> kBetween = {"between", "pair", "pairs", "combination"};
+constexpr std::array<std::string_view, 6> kServers = {"node", "nodes", "server", "servers", "host", "hosts"};
+
 // Two releases of NCCL, such as 2.18.5 and v2.20, in a line that compares how fast they are.
 bool compares_releases(std::string_view line) {
   if (!has_any(line, kSlower)) return false;
@@ -211,6 +233,35 @@ bool compares_releases(std::string_view line) {
   return false;
 }
 
+// A run that a launcher started, beside one that none did.
+bool compares_launchers(std::string_view line) {
+  const bool both = line.find("without mpirun") != std::string_view::npos ||
+                    line.find("w/o mpirun") != std::string_view::npos ||
+                    line.find("without srun") != std::string_view::npos;
+  return both && (has_any(line, kSlower) || find_word(line, "low") != std::string_view::npos ||
+                  find_word(line, "compared") != std::string_view::npos);
+}
+
+// Two rates between nodes of one line, of which one is a fifth less: "nodes 1 + 2 (25 GB/s), 1 + 3 (39 GB/s)".
+bool compares_pairs(std::string_view line) {
+  constexpr double kAlike = 0.8;
+  if (!has_any(line, kBetween) || !has_any(line, kServers)) return false;
+  double least = 0;
+  double most = 0;
+  for (const std::string_view unit : {"gb/s", "gbps", "gb/sec"})
+    for (std::size_t at = line.find(unit); at != std::string_view::npos; at = line.find(unit, at + 1)) {
+      std::size_t end = at;
+      while (end > 0 && line[end - 1] == ' ') --end;
+      std::size_t begin = end;
+      while (begin > 0 && ((line[begin - 1] >= '0' && line[begin - 1] <= '9') || line[begin - 1] == '.')) --begin;
+      const double rate = std::atof(std::string(line.substr(begin, end - begin)).c_str());
+      if (rate <= 0) continue;
+      least = least == 0 ? rate : std::min(least, rate);
+      most = std::max(most, rate);
+    }
+  return least > 0 && least < kAlike * most;
+}
+
 void add(std::vector<Mentioned>& out, Mention mention, std::size_t column) {
   const bool known =
       std::any_of(out.begin(), out.end(), [&](const Mentioned& each) { return each.mention == mention; });
@@ -228,6 +279,8 @@ std::vector<Mentioned> mentions_of(std::string_view line) {
       add(out, phrase.mention, at);
   if (has_any(line, kContainers) && has_any(line, kOneServer)) add(out, isolated, 0);
   if (compares_releases(line)) add(out, slower_release, 0);
+  if (compares_launchers(line)) add(out, slower_by_launcher, 0);
+  if (compares_pairs(line)) add(out, pairs_differ, 0);
   std::size_t begin = 0;
   for (std::size_t clauses = 0; begin < line.size() && clauses < kMostClauses; ++clauses) {
     const std::size_t end = std::min(line.find_first_of(",;.()|\"", begin), line.size());
@@ -294,6 +347,20 @@ std::string_view name(Mention mention) {
       return "containers on one server";
     case slower_release:
       return "one release is slower than another";
+    case protection_error:
+      return "a NIC may not reach memory (completion with error 4)";
+    case rdma_named:
+      return "a network with RDMA";
+    case consumer_gpu:
+      return "GeForce cards";
+    case epyc:
+      return "AMD EPYC";
+    case bond:
+      return "ports are bonded";
+    case pairs_differ:
+      return "some pairs of servers are slower than others";
+    case slower_by_launcher:
+      return "started by a launcher it is slower";
   }
   return "";
 }

@@ -36,7 +36,14 @@ enum class Mention : std::uint8_t {
   rdma_missing,
   timed_out,
   isolated,
-  slower_release
+  slower_release,
+  protection_error,
+  rdma_named,
+  consumer_gpu,
+  epyc,
+  bond,
+  slower_by_launcher,
+  pairs_differ
 };
 
 struct Mentioned {

@@ -65,6 +65,21 @@ TEST(Mentions, OfContainersReleasesAndPeers) {
   EXPECT_TRUE(says("    214 DMA-FQ", Mention::iommu_on)) << "cat /sys/kernel/iommu_groups/*/type | sort | uniq -c";
 }
 
+TEST(Mentions, OfErrorsCardsAndComparisons) {
+  const auto says = [](const std::string& text, Mention mention) { return mentions_in(text + "\n").contains(mention); };
+  EXPECT_TRUE(says("Got completion from peer fe80::1%ib0<1> with error 4, opcode 1, len 1, vendor err 81 (Send)",
+                   Mention::protection_error));
+  EXPECT_FALSE(says("Got completion with error 12, opcode 4, len 4, vendor err 129", Mention::protection_error));
+  EXPECT_TRUE(says("3 servers with 8 x RTX 5090 each", Mention::consumer_gpu));
+  EXPECT_FALSE(says("RTX 6000 Ada", Mention::consumer_gpu));
+  EXPECT_TRUE(says("My CPU is AMD EPYC 7543 32-Core", Mention::epyc));
+  EXPECT_TRUE(says("it is slow with mpirun compared with without mpirun", Mention::slower_by_launcher));
+  EXPECT_FALSE(says("it runs without mpirun", Mention::slower_by_launcher));
+  EXPECT_TRUE(says("between nodes 1 + 2 it is 25 GB/s, between 1 + 3 39 GB/s", Mention::pairs_differ));
+  EXPECT_FALSE(says("between nodes 1 + 2 it is 38 GB/s, between 1 + 3 39 GB/s", Mention::pairs_differ));
+  EXPECT_FALSE(says("25 GB/s with one size, 39 GB/s with another", Mention::pairs_differ));
+}
+
 // What hangs under a switch does not hang, and what programs print of ports is read.
 TEST(Mentions, OfPlacesAreNoHangs) {
   const auto says = [](const std::string& text, Mention mention) { return mentions_in(text + "\n").contains(mention); };

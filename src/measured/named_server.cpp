@@ -44,6 +44,7 @@ std::string_view gpu_that_fits(const NamedParts& parts) {
 const GpuChip& chip_of(const NamedParts& parts, NamedCluster& out) {
   if (const GpuChip* chip = gpu_by_name(parts.gpu)) return *chip;
   const std::string_view kind = gpu_that_fits(parts);
+  out.gpu_known = false;
   out.assumed.push_back(
       fmt::format("nothing says which GPUs these are: {} was taken{}; --topo, --smi or a cluster file "
                   "says it, and only then do the figures of the model mean something",

@@ -30,6 +30,7 @@ struct NamedParts {
 struct NamedCluster {
   std::string text;                  // a cluster file
   std::vector<std::string> assumed;  // what was taken for what nothing says
+  bool gpu_known = true;             // or the log draws the machine
 };
 
 // GPUs of the servers that a GPU is mostly sold in: of the tray of a rack, or of a board.

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/text.hpp"
 #include "measured/environment.hpp"
@@ -98,7 +99,7 @@ class BenchmarkReader {
   std::optional<Benchmark> read() {
     for (Line line; lines_.next(line);) read_line(line);
     end_partial();
-    if (out_.tables.empty() && out_.ranks.empty() && !refused_)
+    if (out_.tables.empty() && out_.ranks.empty() && out_.jobs_at_once == 1 && !refused_)
       refuse(lines_.whole(), "no row of nccl-tests was found",
              "what all_reduce_perf or another of its programs prints");
     if (refused_) return std::nullopt;
@@ -221,9 +222,22 @@ class BenchmarkReader {
     return true;
   }
 
+  // A job ends with two lines. Where they come again without a row between, several ended at once.
+  void count_summary(const std::vector<Word>& all) {
+    const bool bounds = all[0].text == "Out" && all[2].text == "bounds";
+    const bool average = all[0].text == "Avg" && all[1].text == "bus";
+    if (bounds) bounds_ = true;
+    if (!average || !std::exchange(bounds_, false)) return;
+    ended_ = average_at_row_ == rows_ ? ended_ + 1 : 1;
+    average_at_row_ = rows_;
+    out_.jobs_at_once = std::max(out_.jobs_at_once, ended_);
+  }
+
   // "Out of bounds values : 0 OK" and "Avg bus bandwidth    : 2.36", both about the table above them.
   bool read_summary(const std::vector<Word>& all) {
-    if (out_.tables.empty() || all.size() < 4) return false;
+    if (all.size() < 4) return false;
+    count_summary(all);
+    if (out_.tables.empty()) return false;
     const std::size_t colon = static_cast<std::size_t>(
         std::find_if(all.begin(), all.end(), [](const Word& word) { return word.text == ":"; }) - all.begin());
     if (all[0].text == "Out" && all[2].text == "bounds" && colon + 1 < all.size()) {
@@ -425,6 +439,9 @@ class BenchmarkReader {
   std::optional<Partial> partial_;
   std::string host_of_rank_0_;
   std::size_t rows_at_rank_0_ = 0;
+  bool bounds_ = false;  // since the last average
+  std::int64_t ended_ = 0;
+  std::size_t average_at_row_ = SIZE_MAX;
   Layout layout_;
   bool table_open_ = false;
   std::size_t rows_ = 0;

@@ -330,5 +330,16 @@ TEST(NcclTests, JobsAtOnceAreNotOneJob) {
   EXPECT_EQ(good(a + row + a + row).jobs_at_once, 1);
 }
 
+// Where lists of ranks are left out, the last lines tell: several ends without a row between.
+TEST(NcclTests, EndsTellOfJobsAtOnce) {
+  const std::string end = "# Out of bounds values : 0 OK\n# Avg bus bandwidth    : 3.94145 \n#\n";
+  const std::string row = "1048576 262144 float sum -1 71.9 14.58 27.33 0 71.5 14.67 27.51 0\n";
+  EXPECT_EQ(good(end + end).jobs_at_once, 2);
+  EXPECT_EQ(good(row + row + end + end + end).jobs_at_once, 3);
+  EXPECT_EQ(good(row + end + row + end).jobs_at_once, 1) << "one after another";
+  EXPECT_EQ(good(row + end + "# Avg bus bandwidth : 3.9\n# Avg bus bandwidth : 3.8\n").jobs_at_once, 1)
+      << "a list that somebody made";
+}
+
 }  // namespace
 }  // namespace weft::measured

@@ -62,15 +62,21 @@ std::vector<std::string_view> sentences_of(std::string_view line) {
 }
 
 // Whether what the sentence names helps; nothing where it does not say that.
-enum class Verdict { none, helps, does_not };
+enum class Verdict { none, helps, does_not, gets_through };
 Verdict verdict_of(std::string_view sentence) {
   if (sentence.find("NCCL INFO") != std::string_view::npos || sentence.find('?') != std::string_view::npos)
     return Verdict::none;
-  const std::string text = lower(sentence);
+  std::string text = lower(sentence);
+  // "works but slow": without what is switched off it gets through, and no more.
+  const std::size_t but = text.find(" but ");
+  const std::string rest = but == std::string::npos ? "" : text.substr(but);
+  const bool slowly = has_word(rest, "slow") || has_word(rest, "slower") || has_word(rest, "slowly");
+  if (slowly) text.resize(but);
   if (words_in(text, kOpen) > 0) return Verdict::none;
   std::size_t turns = words_in(text, kTurns);
   turns += text.find("n't ") != std::string::npos || text.find("n\xe2\x80\x99t ") != std::string::npos;
   const bool denied = turns % 2 == 1;
+  if (slowly) return words_in(text, kHelps) > 0 && !denied ? Verdict::gets_through : Verdict::none;
   if (words_in(text, kHelps) > 0) return denied ? Verdict::does_not : Verdict::helps;
   return denied && words_in(text, kHelpsNot) > 0 ? Verdict::does_not : Verdict::none;
 }
@@ -106,15 +112,30 @@ std::vector<Trial> settings_of(std::string_view sentence) {
   return out;
 }
 
+bool switches_off(const Trial& each) {
+  const std::string_view name = each.name;
+  const bool zero = each.value == "0" || each.value == "LOC";
+  return name.ends_with("_DISABLE") ? each.value == "1"
+                                    : zero && (name.ends_with("_LEVEL") || name.ends_with("_ENABLE") ||
+                                               name.ends_with("_READ") || name.ends_with("_SUPPORT"));
+}
+
+// What the sentence says was tried, with what it says of it.
+std::vector<Trial> tried_in(std::string_view sentence) {
+  const Verdict verdict = verdict_of(sentence);
+  if (verdict == Verdict::none) return {};
+  std::vector<Trial> out = settings_of(sentence);
+  if (verdict == Verdict::gets_through) std::erase_if(out, [](const Trial& each) { return !switches_off(each); });
+  for (Trial& each : out) each.helps = verdict != Verdict::does_not;
+  return out;
+}
+
 }  // namespace
 
 std::vector<Trial> trials_of(std::string_view line) {
   std::vector<Trial> out;
   for (const std::string_view sentence : sentences_of(line)) {
-    const Verdict verdict = verdict_of(sentence);
-    if (verdict == Verdict::none) continue;
-    for (Trial& each : settings_of(sentence)) {
-      each.helps = verdict == Verdict::helps;
+    for (Trial& each : tried_in(sentence)) {
       each.column += static_cast<std::size_t>(sentence.data() - line.data());
       out.push_back(std::move(each));
     }
@@ -126,7 +147,7 @@ std::vector<std::string_view> without_trials(std::string_view line) {
   std::vector<std::string_view> out;
   bool any = false;
   for (const std::string_view sentence : sentences_of(line)) {
-    const bool trial = verdict_of(sentence) != Verdict::none && !settings_of(sentence).empty();
+    const bool trial = !tried_in(sentence).empty();
     any |= trial;
     if (!trial) out.push_back(sentence);
   }

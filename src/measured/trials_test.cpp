@@ -46,6 +46,17 @@ TEST(Trials, AreNotWhatSaysMoreOrLess) {
   EXPECT_EQ(told("it works well; NCCL_DEBUG=INFO"), "");
 }
 
+// What works slowly without something gets around what is wrong; of a choice it says nothing.
+TEST(Trials, ThatGetThroughSlowlySayWhatFails) {
+  EXPECT_EQ(told("after setting NCCL_NET_GDR_LEVEL=0 it works but slow"), "NCCL_NET_GDR_LEVEL=0");
+  EXPECT_EQ(told("With NCCL_P2P_DISABLE=1 it works but is much slower"), "NCCL_P2P_DISABLE=1");
+  EXPECT_EQ(told("NCCL_P2P_DISABLE=0 works but is slow"), "");
+  EXPECT_EQ(told("NCCL_NET_GDR_LEVEL=0 does not work but is slow"), "");
+  std::map<std::string, std::string> found;
+  collect_environment("after setting NCCL_NET_GDR_LEVEL=0 it works but slow", found);
+  EXPECT_TRUE(found.empty()) << "it is not the job's";
+}
+
 // A setting that was tried is not the job's.
 TEST(Trials, AreNoSettingsOfTheJob) {
   std::map<std::string, std::string> found;

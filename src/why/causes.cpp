@@ -301,9 +301,9 @@ bool is_spoken_of(Cause cause, const Situation& situation) {
       return mentioned(measured::Mention::unreachable) || situation.environment("NCCL_CROSS_NIC") != nullptr ||
              situation.helped("NCCL_CROSS_NIC") || situation.helped("NCCL_IB_DISABLE");
     case Cause::cpu_binding:
-      return mentioned(measured::Mention::bound) || situation.small_rows_that_differ() > 0 ||
-             situation.helped("NCCL_IGNORE_CPU_AFFINITY") || situation.helped("--bind-to") ||
-             situation.helped("--cpu-bind");
+      return mentioned(measured::Mention::bound) || mentioned(measured::Mention::slower_by_launcher) ||
+             situation.small_rows_that_differ() > 0 || situation.helped("NCCL_IGNORE_CPU_AFFINITY") ||
+             situation.helped("--bind-to") || situation.helped("--cpu-bind");
     case Cause::uneven_ranks:
       return (facts.with_gpudirect > 0 && facts.without_gpudirect > 0) || facts.networks.size() > 1 ||
              !measured::uneven_settings(facts).empty();

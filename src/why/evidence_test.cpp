@@ -217,11 +217,18 @@ TEST_F(Evidence, OfMentions) {
   mention(Mention::ordering_strict, {{Cause::nic_settings, kOften}});
   mention(Mention::small_mtu, {{Cause::nic_settings, kOften}});
   mention(Mention::hidden_bus, {{Cause::virtual_machine, kOften}});
-  mention(Mention::virtual_machine, {{Cause::virtual_machine, kSeldomOtherwise}});
+  mention(Mention::virtual_machine, {{Cause::virtual_machine, kSeldomOtherwise}, {Cause::dma_redirected, kOften}});
+  mention(Mention::protection_error, {{Cause::dma_redirected, kSeldomOtherwise}});
+  mention(Mention::consumer_gpu, {{Cause::no_gpudirect, kOften}, {Cause::p2p_off, kHint}});
+  mention(Mention::epyc, {{Cause::far_nic, kHint}, {Cause::cpu_path, kHint}});
+  mention(Mention::bond, {{Cause::nic_settings, kOften}, {Cause::nic_unused, kHint}});
+  mention(Mention::slower_by_launcher, {{Cause::cpu_binding, kSeldomOtherwise}});
+  mention(Mention::pairs_differ, {{Cause::ecmp, kOften}, {Cause::slow_rank, kOften}});
+  mention(Mention::rdma_named, {});
   mention(Mention::slow_node, {{Cause::slow_rank, kSeldomOtherwise}});
   mention(Mention::throttled, {{Cause::slow_rank, kSeldomOtherwise}});
   // That NVLinks do without shared memory does not hold where its lack is said.
-  mention(Mention::no_shared_memory, {{Cause::shm_off, kSeldomOtherwise * kOften}});
+  mention(Mention::no_shared_memory, {{Cause::shm_off, kOutright * kOften}});
   // Peer access matters where data already go through host memory.
   const Change without_nvlink = [](Seen& at) { at.situation.facts.shared_memory = 3; };
   mention(Mention::acs_on, {{Cause::dma_redirected, kSeldomOtherwise}, {Cause::p2p_off, kOften}}, without_nvlink);
@@ -231,6 +238,59 @@ TEST_F(Evidence, OfMentions) {
   const Change nobody_named = [](Seen& at) { at.situation.fabric_known = false; };
   mention(Mention::iommu_on, all, nobody_named);
   mention(Mention::nvlink_inactive, {}, nobody_named);
+}
+
+// Who switches off all ways but the network's wants to measure that.
+TEST_F(Evidence, OfASwitchThatIsMeant) {
+  const Change p2p = [](Seen& at) {
+    at.situation.facts.environment["NCCL_P2P_DISABLE"] = "1";
+    at.situation.facts.p2p_disabled = true;
+  };
+  const Change shm = [](Seen& at) { at.situation.facts.environment["NCCL_SHM_DISABLE"] = "1"; };
+  moves("P2P alone", p2p, {{Cause::p2p_off, kOutright * kHint}, {Cause::shm_off, kOften}});
+  moves("shared memory, too", shm, {{Cause::p2p_off, against(kOutright)}}, p2p);
+}
+
+// A forced algorithm is at fault only where it would not give what was hoped for.
+TEST_F(Evidence, OfAForcedAlgorithm) {
+  const Change ring = [](Seen& at) { at.situation.facts.environment["NCCL_ALGO"] = "Ring"; };
+  const auto hopes = [](double rate) {
+    return [rate](Seen& at) {
+      at.reference.expected = at.reference.measured = 100;
+      at.situation.hoped = rate;
+    };
+  };
+  moves("a ring gives that", ring, {}, hopes(300));
+  moves("a ring does not give that", ring, {{Cause::algorithm, kSeldomOtherwise}}, hopes(3000));
+}
+
+TEST_F(Evidence, OfHalfABond) {
+  const Change half = [](Seen& at) { at.reference.measured = 0.5 * at.reference.expected; };
+  const Change chosen = [](Seen& at) { at.situation.facts.environment["NCCL_IB_HCA"] = "mlx5_bond_0,mlx5_bond_1"; };
+  const Odds bonded = {{Cause::nic_settings, kOften}, {Cause::nic_unused, kHint * kHint}};
+  moves("a bond by name", chosen, bonded, [](Seen& at) {
+    at.situation.facts.interfaces.assign(8, {"IB", "mlx5", "RoCE", {}});
+  });
+  moves("half of a bond", chosen, {{Cause::nic_settings, kSeldomOtherwise}, {Cause::nic_unused, kHint * kHint}}, half);
+}
+
+// That NCCL uses sockets says what is wrong where another network is known, or where more is hoped for than sockets
+// give.
+TEST_F(Evidence, OfSocketsWhereNobodyNamesAnotherNetwork) {
+  const Change sockets = [](Seen& at) { at.situation.facts.networks = {{NetTransport::socket, "Socket", 1, {}}}; };
+  const Change nobody = [](Seen& at) { at.situation.fabric_known = false; };
+  const auto odds = [](double fallback) {
+    return Odds{{Cause::socket_fallback, fallback}, {Cause::few_streams, kOften}};
+  };
+  moves("sockets alone", sockets, odds(kOften), nobody);
+  moves("sockets, and more is hoped for", sockets, odds(kSeldomOtherwise), [&](Seen& at) {
+    nobody(at);
+    at.situation.hoped = 25;
+  });
+  moves("sockets, and somebody speaks of RDMA", sockets, odds(kOutright), [&](Seen& at) {
+    nobody(at);
+    at.situation.facts.mentions[Mention::rdma_named] = {1, {}};
+  });
 }
 
 TEST_F(Evidence, OfHowGpusAndNicsAreJoined) {
@@ -260,7 +320,7 @@ TEST_F(Evidence, OfHowGpusAndNicsAreJoined) {
   moves("shared memory", [](Seen& at) { at.situation.facts.shared_memory = 3; },
         {{Cause::p2p_off, kSeldomOtherwise * kHint}, {Cause::shm_off, kOften}});
   moves("GeForce", [](Seen& at) { at.situation.facts.gpu_name = "NVIDIA GeForce RTX 4090"; },
-        {{Cause::p2p_off, kHint}});
+        {{Cause::p2p_off, kHint}, {Cause::no_gpudirect, kOften}});
   const Change amd = [](Seen& at) { at.situation.facts.cpu_vendor = "AuthenticAMD"; };
   moves("AMD", amd, {{Cause::far_nic, kHint}, {Cause::cpu_path, kHint}});
   moves(

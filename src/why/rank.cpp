@@ -101,6 +101,13 @@ std::vector<double> Ranking::predict(const Variant& variant) {
 }
 
 double Ranking::log_likelihood(const std::vector<double>& predicted, bool open) const {
+  // Of a machine that only stands in no rate means anything; what a cause takes off does, where somebody says what was
+  // there before.
+  if (!situation_.machine_known) {
+    if (!situation_.hoped || out_.observations.empty() || out_.observations.back().bus <= 0) return 0;
+    const double left = out_.observations.back().bus / *situation_.hoped;
+    return log_density(std::log(left * out_.expected.back() / predicted.back()), kRegimes.back().open);
+  }
   std::array<double, kRegimes.size()> sum{};
   std::array<double, kRegimes.size()> rows{};
   for (std::size_t i = 0; i < out_.observations.size(); ++i) {
@@ -197,7 +204,7 @@ bool is_a_choice(Cause cause) {
 
 // What the files say outright, with each of the others.
 void Ranking::join() {
-  if (out_.observations.empty()) return;
+  if (out_.observations.empty() || !situation_.machine_known) return;
   std::vector<const Hypothesis*> said;
   double best_alone = -INFINITY;
   for (const Hypothesis& each : out_.ranked) {

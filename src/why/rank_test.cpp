@@ -225,6 +225,29 @@ TEST(Why, WithoutAMeasurementWordsAreAllThereIs) {
   EXPECT_EQ(diagnosis.expected.size(), diagnosis.sizes.size());
 }
 
+// A machine that only stands in: rates say nothing, and of what was hoped for the part that is left does.
+TEST(Why, FiguresOfAnUnknownMachineCountAgainstWhatWasHopedFor) {
+  Bench bench("{kind: hgx-a100, count: 1}");
+  Situation situation = situation_of(bench.job(8), 1);
+  situation.machine_known = false;
+  const auto odds = [&](std::optional<double> hoped) {
+    situation.hoped = hoped;
+    const Diagnosis diagnosis = diagnose(situation, *bench.machine);
+    double nothing = 0;
+    double p2p = 0;
+    for (const Hypothesis& each : diagnosis.ranked) {
+      if (each.cause == Cause::nothing_wrong) nothing = each.share;
+      if (each.cause == Cause::p2p_off) p2p = each.share;
+    }
+    return nothing / p2p;
+  };
+  const double without = odds({});
+  situation.observations = {{{1 << 30}, 7, true, {}}};
+  EXPECT_NEAR(odds({}), without, 0.01 * without) << "7 GB/s is no NVLink, and nobody says that there is one";
+  EXPECT_GT(odds(7.5), 3 * without) << "nearly all of it is there";
+  EXPECT_LT(odds(120), without / 3) << "a fifteenth is left, as without peer access";
+}
+
 TEST(Why, ACauseWithoutEffectIsSaidAndNotRanked) {
   Bench bench("{kind: hgx-h100, count: 4}");
   Situation situation = situation_of(bench.job(32), 4);

@@ -351,7 +351,7 @@ std::optional<Found> hoped_within_reach(const Scene& at) {
 
 std::optional<Found> amd(const Scene& at) {
   const bool link = at.server.socket_link && at.server.socket_link->kind == "xgmi";
-  return when(at.facts.cpu_vendor == "AuthenticAMD" || link, "AMD CPUs");
+  return when(at.facts.cpu_vendor == "AuthenticAMD" || link || at.facts.mentions.contains(Mention::epyc), "AMD CPUs");
 }
 
 std::optional<Found> restricted_nics(const Scene& at) {
@@ -360,9 +360,37 @@ std::optional<Found> restricted_nics(const Scene& at) {
               fmt::format("NCCL_IB_HCA={}", nics > 0 ? at.situation.environment("NCCL_IB_HCA")->substr(0, 40) : ""));
 }
 
+namespace {
+// NICs that a file describes or lists, or that somebody speaks of: not those of a server that stands in.
+bool nics_are_known(const Scene& at) {
+  return at.facts.server || at.situation.fabric_known || at.situation.nics_listed() > 0 ||
+         !at.facts.hardware.ports.empty() || at.facts.mentions.contains(Mention::rdma_named) ||
+         at.facts.gpu_name.find("SXM") != std::string::npos || at.facts.gpu_name.find("HBM") != std::string::npos;
+}
+}  // namespace
+
 std::optional<Found> rdma_nic(const Scene& at) {
-  return when(at.server.nics > 0 && !at.situation.uses_sockets(),
+  return when(at.server.nics > 0 && !at.situation.uses_sockets() && nics_are_known(at),
               fmt::format("the server has {}", at.server.nic.kind));
+}
+std::optional<Found> rdma_nic_taken(const Scene& at) {
+  return when(at.server.nics > 0 && !at.situation.uses_sockets() && !nics_are_known(at),
+              fmt::format("{} was taken", at.server.nic.kind));
+}
+
+std::optional<Found> hoped_beyond_sockets(const Scene& at) {
+  constexpr double kMostOfSockets = 12.5;  // GB/s: a port of 100 Gb/s
+  const auto& hoped = at.situation.hoped;
+  return when(hoped && *hoped >= kMostOfSockets && at.situation.several_nodes(),
+              fmt::format("{:.0f} GB/s were expected", hoped.value_or(0)));
+}
+
+// Who switches off shared memory, too, wants all to go through NICs.
+std::optional<Found> forced_through_nics(const Scene& at) {
+  const std::string* p2p = at.situation.environment("NCCL_P2P_DISABLE");
+  const std::string* shm = at.situation.environment("NCCL_SHM_DISABLE");
+  return when(p2p != nullptr && *p2p == "1" && shm != nullptr && *shm == "1",
+              "P2P and shared memory are switched off together");
 }
 
 std::optional<Found> all_is_on(const Scene& at) {
@@ -388,8 +416,13 @@ std::optional<Found> one_leaf(const Scene& at) {
   return when(at.situation.several_nodes() && at.situation.nodes <= 2, "two servers are often on one leaf");
 }
 
+std::optional<Found> several_servers(const Scene& at) {
+  return when(at.situation.several_nodes(), fmt::format("{} servers", at.situation.nodes));
+}
+
 std::optional<Found> geforce(const Scene& at) {
-  return when(at.facts.gpu_name.find("GeForce") != std::string::npos, at.facts.gpu_name);
+  if (at.facts.gpu_name.find("GeForce") != std::string::npos) return Found{at.facts.gpu_name, {}};
+  return mentioned(Mention::consumer_gpu)(at);
 }
 std::optional<Found> more_nics(const Scene& at) {
   const auto nics = std::count_if(at.facts.interfaces.begin(), at.facts.interfaces.end(),
@@ -434,7 +467,18 @@ std::optional<Found> bonded(const Scene& at) {
   for (const measured::LogInterface& each : at.facts.interfaces)
     if (each.plugin == "IB" && each.name.find("bond") != std::string::npos)
       return Found{fmt::format("{} is several ports bonded", each.name), each.place};
-  return std::nullopt;
+  const std::string* chosen = at.situation.environment("NCCL_IB_HCA");
+  if (chosen != nullptr && chosen->find("bond") != std::string::npos)
+    return Found{fmt::format("NCCL_IB_HCA={} is several ports bonded", chosen->substr(0, 40)), {}};
+  return mentioned(Mention::bond)(at);
+}
+
+std::optional<Found> half_of_a_bond(const Scene& at) {
+  constexpr double kLeast = 0.4;  // of what all ports would give: one of two, and a little of the other
+  constexpr double kMost = 0.65;
+  const double part = at.reference.expected > 0 ? at.reference.measured / at.reference.expected : 0;
+  return when(bonded(at) && at.situation.several_nodes() && part >= kLeast && part <= kMost,
+              fmt::format("bonded ports, and {:.0f} % of what they have together", 100 * part));
 }
 
 std::optional<Found> few_rings(const Scene& at) {
@@ -564,6 +608,22 @@ std::optional<Found> other_algorithm_would_do(const Scene& at) {
       fmt::format("NCCL takes {} here: {:.1f} GB/s, with {} it would be {:.1f}", collective::name(better->taken),
                   better->gives, collective::name(better->better), better->would_give),
       {}};
+}
+
+// What somebody told NCCL to take would give what is hoped for: then the choice is not at fault.
+std::optional<Found> forced_would_do(const Scene& at) {
+  const Situation& situation = at.situation;
+  const std::string* forced = situation.environment("NCCL_ALGO");
+  if (forced == nullptr || !situation.hoped || situation.observations.empty()) return std::nullopt;
+  const auto algorithm = collective::algorithm_named(collective::list_for(situation.job.operation, *forced));
+  if (!algorithm) return std::nullopt;
+  constexpr double kReached = 0.9;
+  const std::uint64_t bytes = situation.observations.back().largest();
+  const std::vector<Prediction> made = at.machine.predict(situation.job, {.algorithm = algorithm}, {bytes});
+  if (made.empty()) return std::nullopt;
+  const double gives = bus_bandwidth(situation.job, bytes, made.front().time);
+  return when(gives >= kReached * *situation.hoped,
+              fmt::format("{} would give {:.1f} GB/s here", collective::name(*algorithm), gives));
 }
 
 // Threads that wait for a core do so for as long as it happens.

@@ -33,6 +33,7 @@ struct Situation {
   std::optional<double> hoped;            // busbw in GB/s that was expected
   std::size_t table = 0;                  // of facts.tables, that the observations are
   bool fabric_known = false;              // from a cluster file and not from a topology
+  bool machine_known = true;              // something describes it, or names its GPUs
 
   // NCCL's own, of any release and launch mode.
   bool uses_sockets() const { return job.stack->network.name == "tcp"; }

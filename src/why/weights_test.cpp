@@ -102,7 +102,13 @@ TEST(EvidenceWeights, OfWhatIsSaidOutrightAreTheHeaviest) {
   EXPECT_EQ(weight_of(Cause::mnnvl_off, "NVLink between servers needs that daemon"), 3);
   EXPECT_EQ(weight_of(Cause::mnnvl_off, "it is made of that memory"), 3);
   EXPECT_EQ(weight_of(Cause::shm_off, "what is not P2P then goes over the network"), 3);
-  EXPECT_EQ(weight_of(Cause::shm_off, "containers get 64 MB of it"), 3);
+  EXPECT_EQ(weight_of(Cause::shm_off, "containers get 64 MB of it"), 5);
+  EXPECT_EQ(weight_of(Cause::dma_redirected, "what the NIC asked for went elsewhere"), 3);
+  EXPECT_EQ(weight_of(Cause::dma_redirected, "virtual machines run with ACS, and NICs need ATS then"), 1.5);
+  EXPECT_EQ(weight_of(Cause::socket_fallback, "nobody says that there is another"), 1.5);
+  EXPECT_EQ(weight_of(Cause::socket_fallback, "nobody hopes for that of TCP"), 3);
+  EXPECT_EQ(weight_of(Cause::cpu_binding, "launchers bind processes to cores"), 3);
+  EXPECT_EQ(weight_of(Cause::ecmp, "some pairs share an uplink, others do not"), 1.5);
   EXPECT_EQ(weight_of(Cause::pcie_down, "the kernel compares what it is with what it could be"), 3);
   EXPECT_EQ(weight_of(Cause::nvlink_down, "the driver says so"), 3);
   EXPECT_EQ(weight_of(Cause::nic_unused, "a channel goes through one of them"), 3);

@@ -248,6 +248,7 @@ class Reading {
     parts.server = server_;
     measured::NamedCluster made = measured::cluster_of(parts, *out_.catalog, out_.model);
     out_.assumed.insert(out_.assumed.end(), made.assumed.begin(), made.assumed.end());
+    out_.situation.machine_known = made.gpu_known;
     if (options_.input.nodes == 0 && !facts.nodes && parts.nodes > 1 && !server_)
       out_.assumed.push_back(fmt::format("nothing says how many servers these were: {}, of up to {} GPUs", parts.nodes,
                                          measured::usual_gpus(facts.gpu_name)));
@@ -436,6 +437,10 @@ class Reading {
     if (gpus == 0) gpus = nodes * per_server;
     if (options_.input.nodes == 0 && !situation.facts.nodes && gpus > per_server)
       nodes = (gpus + per_server - 1) / per_server;
+    if (gpus == 1)
+      return refuse(
+          Error::out_of_range, "1 GPU: a collective of one rank sends nothing",
+          "its busbw is 0 by what it is, (n - 1) / n of what is sent; --gpus says how many took part otherwise");
     if (gpus < 2 || gpus % nodes != 0 || gpus / nodes > per_server || gpus > cluster.gpus)
       return refuse(Error::out_of_range,
                     fmt::format("{} GPUs on {} of {} GPUs each", grouped(gpus), counted(nodes, "server"), per_server),
