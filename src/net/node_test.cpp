@@ -169,8 +169,8 @@ TEST(Node, SeveralNicsCarryTogether) {
   }
 }
 
-// A number beyond the ports would be one of them once more: a path given up for another would be one that is in use, and
-// the port given up would not be tried again.
+// A number beyond the ports would be one of them once more: a path given up for another would be one that is in use,
+// and the port given up would not be tried again.
 TEST(Node, ThereAreAsManyPathsAsPorts) {
   for (const auto& nics : {std::vector<const char*>{"127.0.0.1"}, {"127.0.0.1", "127.0.0.2", "127.0.0.3"}}) {
     const End end(nics);

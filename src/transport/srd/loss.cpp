@@ -198,7 +198,7 @@ void Srd::time_out(Instant now, std::uint32_t index) {
     sender.deadline = now + patience(sender);
     return;
   }
-  if (sender.drops && sender.first_message != kNone && sender.flying == 0 && sender.silent == 0) {
+  if (sender.paced && sender.first_message != kNone && sender.flying == 0 && sender.silent == 0) {
     // Nobody was asked anything: it is not our turn yet.
     sender.deadline = std::max(now, sender.paced_until) + patience(sender);
     return;

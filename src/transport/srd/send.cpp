@@ -403,7 +403,7 @@ void Srd::fill_data(Instant now, Sender& sender, std::uint32_t share, Transmit& 
   slots[sequence] = {stamp_of(now) & kTimeMask, resend && (!sender.drops || slots[sequence].resent),
                      path & (kMaxPaths - 1), static_cast<std::uint32_t>(State::flying)};
   // Who sends rarely hears rarely: silence begins when somebody was asked.
-  if (sender.flying++ == 0 && sender.drops) sender.deadline = std::max(sender.deadline, now + patience(sender));
+  if (sender.flying++ == 0 && sender.paced) sender.deadline = std::max(sender.deadline, now + patience(sender));
   if (sender.mixed != 0 && sender.paths.flying[path] == 0) sender.mixed &= ~(std::uint64_t{1} << path);
   ++sender.paths.flying[path];
   // After silence fewer packets may be left than questions: the same one asks again, by another way.

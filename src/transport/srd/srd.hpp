@@ -141,6 +141,10 @@ class Srd {
   static constexpr Instant kTrainTime = 32'000'000;      // ps that a host takes for one of them, with its checksums
   static constexpr std::uint32_t kFixed = 256;           // fixed point of windows
   static constexpr std::uint32_t kMeanOf = 64;           // packets that a mean round-trip time is taken over
+  // Where packets are trimmed: round trips on a full network after which a window's step is half as long, and its least
+  // half a packet; and the least of all.
+  static constexpr std::uint32_t kUsedTo = 64;
+  static constexpr std::uint32_t kLeastPart = kFixed / 32;
   // Packets whose time, at the rate reached, is the least that counts as a round trip: with fewer than one for every
   // eighth path, links that spread packets come to are idle by chance, and no path is told from another.
   static constexpr std::uint32_t kStanding = kMaxPaths / 8;
@@ -218,6 +222,7 @@ class Srd {
     bool full_seen;              // a full packet has told a round trip: shorter ones are quicker
     bool drops;                  // no trimmed header was seen: what finds no room vanishes
     bool starting;               // nothing has spoken against a greater window yet
+    bool paced;                  // it may have to wait for its turn
     std::uint32_t latest_sent;   // send time of the newest packet known to have arrived
     std::uint32_t lost_scan;     // no lost packet below it
     std::uint32_t all_loss;      // sum over all paths
@@ -446,6 +451,7 @@ class Srd {
   std::uint32_t delivered_window(const Sender& sender) const;
   std::uint32_t trips_of(const Sender& sender, std::uint32_t now) const;
   std::uint32_t step_of(const Sender& sender, std::uint32_t rtt, std::uint32_t now) const;
+  std::uint32_t step_where_trimmed(const Sender& sender, std::uint32_t rtt) const;
   bool too_much_lost(Sender& sender, std::uint32_t rtt);
   void learn_room(Sender& sender, std::uint32_t rtt, std::uint32_t now);
   void look_at_least(Sender& sender);
@@ -478,16 +484,18 @@ class Srd {
     const std::uint64_t packets = std::uint64_t{full_window_} * config_.payload / sender.payload;
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(packets, kMostFarWindow * kFixed));
   }
-  // Less than a packet in a round trip where many share a link; of an incast's window everybody has a part.
+  // Less than a packet in a round trip where many share a link; of an incast's window everybody has a part. Short flows
+  // would end late if they had to wait for round trips because a packet was trimmed three times.
   static std::uint32_t least_window(const Sender& sender) {
-    if (!sender.drops) return kFixed;
+    if (!sender.drops) return std::max(kFixed * kUsedTo / (kUsedTo + sender.congested), kLeastPart);
     return std::clamp(sender.fan_in * (kFixed / 16), kFixed, sender.most);
   }
   void change_fan_in(Instant now, Sender& sender, std::uint16_t fan_in);
   // How long it takes until it is our turn again. Asked for every packet: alone at a receiver, there is nothing to
   // reckon.
-  Instant turn_of(const Sender& sender) const { return sender.fan_in > 1 || sender.drops ? shared_turn_of(sender) : 0; }
+  Instant turn_of(const Sender& sender) const { return sender.paced ? shared_turn_of(sender) : 0; }
   Instant shared_turn_of(const Sender& sender) const;
+  Instant turn_of_part(const Sender& sender, std::uint32_t part) const;
   void begin_work(Sender& sender);
   void end_work(Sender& sender);
   void set_allowed(Sender& sender);

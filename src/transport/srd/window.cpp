@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "base/hash.hpp"
 #include "transport/srd/srd.hpp"
 
 namespace weft::transport {
@@ -19,9 +20,11 @@ constexpr std::uint32_t kMostTrips = 64;
 constexpr std::uint32_t kFewArrivals = 4;  // that say how often something arrives
 constexpr std::uint32_t kNearlyAll = 95;   // percent of what got through lately that a window is not cut below
 constexpr std::uint32_t kQuick = 8;        // where nothing waits, a window grows by that part of itself in a round trip
-constexpr std::uint32_t kUsedTo = 64;      // round trips on a full network after which a window's step is half as long
-constexpr std::uint32_t kForgiven = 16;    // a part of those, for each in which little waits
-constexpr std::uint32_t kBearable = 4;     // a part of what was sent: more lost than that, and the window itself is cut
+constexpr std::uint32_t kForgiven = 16;    // a part of the full round trips, for each in which little waits
+constexpr std::uint32_t kHastened = 8;     // after kUsedTo so many more for each packet lost per packet not lost
+constexpr std::uint32_t kMostFull = 1u << 20;
+constexpr std::uint32_t kSmallest = 8;  // a part of a packet: of smaller windows steps are as long as of that
+constexpr std::uint32_t kBearable = 4;  // a part of what was sent: more lost than that, and the window itself is cut
 
 }  // namespace
 
@@ -124,14 +127,15 @@ std::uint32_t Srd::delivered_window(const Sender& sender) const {
 // A packet found no room, or vanished.
 void Srd::be_less_eager(Sender& sender, bool) {
   ++sender.epoch_lost;
-  std::uint32_t cut = config_.trim_cut;
+  std::uint32_t cut = std::min(config_.trim_cut, sender.window * config_.trim_cut / kFixed);
+  std::uint32_t least = sender.window > kFixed ? kFixed : least_window(sender);  // one packet first, then less
   if (sender.drops) {
     // Of more, what was lost is judged at the end of a round trip; of a packet at a time, each is several of them.
     if (sender.allowed > 1) return;
     cut = std::min(sender.window / 2, kFixed * sender.fan_in);
+    least = least_window(sender);
   }
-  sender.window =
-      std::max({least_window(sender), delivered_window(sender), sender.window - std::min(sender.window, cut)});
+  sender.window = std::max({least, delivered_window(sender), sender.window - std::min(sender.window, cut)});
   set_allowed(sender);
 }
 
@@ -151,6 +155,12 @@ void Srd::end_epoch(Sender& sender, std::uint32_t now) {
     }
     sender.window = std::clamp(sender.window + step_of(sender, rtt, now), least_window(sender), sender.most);
     if (sender.drops) look_at_least(sender);
+  } else if (!sender.drops && sender.window < kFixed) {
+    // What is sent twice tells no round trip, and where most is trimmed hardly anything else arrives: that it did tells
+    // that there is room.
+    note_congestion(sender, sender.least_rtt + sender.target + 1);
+    if (sender.epoch_lost == 0)
+      sender.window = std::min(sender.window + step_where_trimmed(sender, mean_of(sender)), sender.most);
   }
   if (sender.drops) look_at_paths(sender);
   sender.epoch_acked = sender.epoch_rtt = sender.epoch_samples = 0;
@@ -162,10 +172,15 @@ void Srd::end_epoch(Sender& sender, std::uint32_t now) {
 // Steps that make shares alike within tens of round trips are more than a queue holds where many take them: with five
 // packets, four flows that shared a link sent 71 % again, for ever. Short ones need them and long ones have time, so a
 // step is the shorter the longer the network was full. All who began together count the same: steps that each learnt by
-// what it lost drifted apart, and so did shares.
+// what it lost drifted apart, and so did shares. So it is only later, when shares are alike, that what is lost says how
+// much too long steps still are: with hundreds of flows they are to be a hundredth of a packet.
 void Srd::note_congestion(Sender& sender, std::uint32_t rtt) {
   if (sender.epoch_lost > 0 || rtt > sender.least_rtt + sender.target) {
     ++sender.congested;
+    if (sender.congested > kUsedTo) {
+      const std::uint32_t through = std::max(1u, sender.epoch_acked - sender.epoch_lost);
+      sender.congested = std::min(sender.congested + kHastened * sender.epoch_lost / through, kMostFull);
+    }
   } else if (rtt < sender.least_rtt + sender.target / 2) {
     sender.congested -= (sender.congested + kForgiven - 1) / kForgiven;
   }
@@ -178,9 +193,18 @@ std::uint32_t Srd::trips_of(const Sender& sender, std::uint32_t now) const {
   return std::clamp(passed / mean_of(sender), 1u, kMostTrips);
 }
 
+// Of less than a packet in proportion, so that they go on from those of one packet, but not down to nothing: steps of
+// equal length are what makes shares alike. Where nothing waits, twice as much.
+std::uint32_t Srd::step_where_trimmed(const Sender& sender, std::uint32_t rtt) const {
+  const std::uint32_t step = kFixed * config_.increase * kUsedTo / (kUsedTo + sender.congested);
+  if (sender.window >= kFixed) return step;
+  if (rtt < sender.least_rtt + sender.target / kQuick) return std::max(step, sender.window);
+  return step * std::max(sender.window, kFixed / kSmallest) / kFixed + 1;
+}
+
 std::uint32_t Srd::step_of(const Sender& sender, std::uint32_t rtt, std::uint32_t now) const {
+  if (!sender.drops) return step_where_trimmed(sender, rtt);
   const std::uint32_t step = kFixed * config_.increase;
-  if (!sender.drops) return step * kUsedTo / (kUsedTo + sender.congested);
   if (sender.starting) return 8 * sender.window < sender.most ? 3 * sender.window : sender.window;
   const auto gentle =
       static_cast<std::uint32_t>(std::uint64_t{step} * sender.window / (sender.window + kGentle * kFixed));
@@ -265,13 +289,26 @@ void Srd::change_fan_in(Instant now, Sender& sender, std::uint16_t fan_in) {
 // The receiver's link is shared, or less than a packet may be in flight.
 Instant Srd::shared_turn_of(const Sender& sender) const {
   Instant turn = sender.fan_in > 1 ? config_.packet_time.count() * sender.payload / config_.payload * sender.fan_in : 0;
-  if (!sender.drops) return turn;
+  if (!sender.drops) {
+    if (sender.window >= kFixed) return turn;
+    // Hundreds of flows that began together would go on together, and those who come last to the queue each time would
+    // be trimmed each time.
+    const Instant wait = turn_of_part(sender, sender.window);
+    turn = std::max(
+        turn, wait * 7 / 8 + wait / 4 * pick(mix64(pair_key(sender.endpoint, sender.peer) ^ sender.turn), 256) / 256);
+    return std::min({turn, config_.give_up.count() >> 3, longest_flight_ >> 3});
+  }
   turn = turn * full_window_of(sender) / sender.most;
   const std::uint32_t share = sender.window / sender.fan_in;
   if (share >= kFixed) return turn;
-  turn = std::max(turn, (Instant{mean_of(sender)} * kFixed / std::max(1u, share)) << time_shift_);
+  turn = std::max(turn, turn_of_part(sender, share));
   // Who waits longer than silence lasts would take its own silence for the peer's.
   return std::min({turn, config_.give_up.count() >> 3, longest_flight_ >> 3});
+}
+
+// Of a packet in a round trip.
+Instant Srd::turn_of_part(const Sender& sender, std::uint32_t part) const {
+  return (Instant{mean_of(sender)} * kFixed / std::max(1u, part)) << time_shift_;
 }
 
 // Counted at the endpoint are those with messages; how much they may send counts with them.
@@ -290,6 +327,7 @@ void Srd::end_work(Sender& sender) {
 
 void Srd::set_allowed(Sender& sender) {
   const std::uint32_t before_it = sender.allowed;
+  sender.paced = sender.drops || sender.fan_in > 1 || sender.window < kFixed;
   // Where packets vanish, the window is what all senders of the peer may have in flight together, and each has its
   // part. Rounded: cut off, the shares of 64 that come to 1.95 packets would leave a sixth of the receiver's link
   // unused.
