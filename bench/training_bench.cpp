@@ -136,6 +136,9 @@ int main(int argc, char** argv) {
     step("the same on 512 GPUs as flows with 16 slow NICs", text(64, units, 512) + faults, 120, rows,
          experiment::Fidelity::flow);
     step("the same on a million GPUs with 16 slow NICs", million + faults, 240, rows);
+    std::string spines = "faults:\n";
+    for (int i = 0; i < 16; ++i) spines += fmt::format("  - {{part: spine{}, kind: down}}\n", 131 * i);
+    step("the same on a million GPUs with 16 dead spines", million + spines, 240, rows);
     rows.push_back({"  memory", most_gibibytes(), "GiB", 8, 0});
   }
   search_layouts(quick ? 4 : 64, quick ? 0 : 30, rows);

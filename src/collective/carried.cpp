@@ -156,6 +156,17 @@ CarriedResult carry_once(const fabric::Fabric& fabric, const std::vector<Carried
 
 }  // namespace
 
+std::uint64_t least_carried(const CarriedJob& job) {
+  const auto messages = [&](std::uint64_t rounds) {
+    std::uint64_t sum = 0;
+    for (const auto& program : make_plan(*job.team, options_for(job, rounds)).programs) sum += program->messages();
+    return sum;
+  };
+  const std::uint64_t in_step = overlaps_itself(job.options) ? kInStepInChains : kInStep;
+  if (rounds_of({job}) <= 2 * in_step) return messages(0);
+  return messages(in_step / 2) + messages(in_step) + messages(2 * in_step);
+}
+
 // Of one among many, as at message level (timing.hpp): what some more behind the first take.
 CarriedResult carry(const fabric::Fabric& fabric, const std::vector<CarriedJob>& jobs, const CarriedLimits& limits,
                     const Carry& execute) {

@@ -47,6 +47,9 @@ using Carry = std::function<schedule::RunResult(schedule::Schedule& schedule)>;
 // Why an algorithm can be run at message level only; empty: it cannot.
 std::string why_not_carried(const Team& team, Algorithm algorithm);
 
+// Messages of the runs without which nothing is known of a job.
+std::uint64_t least_carried(const CarriedJob& job);
+
 CarriedResult carry(const fabric::Fabric& fabric, const std::vector<CarriedJob>& jobs, const CarriedLimits& limits,
                     const Carry& execute);
 

@@ -39,7 +39,7 @@ Constants make() {
        .flash2 = 1000,
        .steady = 847},
       {.name = "Hopper",
-       .gpus = {"h100", "h200"},
+       .gpus = {"h100", "h200", "h800"},
        .measured = {"h100-sxm", "h200-sxm"},
        .scaled = "",
        .tiles = kHopperTiles,

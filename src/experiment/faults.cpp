@@ -105,6 +105,18 @@ void add_to_hosts(const model::FaultSpec& fault, const std::vector<NamedLink>& l
   if (!found) refuse(fmt::format("'{}' is no host's link", fault.part), "a NIC, such as s0/nic0");
 }
 
+// All GPUs of the servers that these NICs are in.
+std::vector<std::uint32_t> gpus_behind(const fabric::Fabric& fabric, const std::set<std::uint32_t>& ends) {
+  std::set<std::uint32_t> gpus;
+  for (const std::uint32_t end : ends) {
+    const fabric::Node nic = fabric.describe(fabric.nic_of(end));
+    const model::Group& group = fabric.cluster().groups[nic.group];
+    const std::uint32_t first = group.first_gpu + (nic.server - group.first_server) * group.gpus();
+    for (std::uint32_t i = 0; i < group.gpus(); ++i) gpus.insert(first + i);
+  }
+  return {gpus.begin(), gpus.end()};
+}
+
 }  // namespace
 
 void add_faults(const std::vector<model::FaultSpec>& faults, const FaultTaker& taker, spec::Diagnostics& diagnostics) {
@@ -169,14 +181,31 @@ std::optional<std::vector<std::uint32_t>> gpus_near(const fabric::Fabric& fabric
     }
   for (const auto& [one, other] : cables)
     if (!leaves.contains(one) && !leaves.contains(other)) return std::nullopt;
-  std::set<std::uint32_t> gpus;
-  for (const std::uint32_t end : ends) {
-    const fabric::Node nic = fabric.describe(fabric.nic_of(end));
-    const model::Group& group = fabric.cluster().groups[nic.group];
-    const std::uint32_t first = group.first_gpu + (nic.server - group.first_server) * group.gpus();
-    for (std::uint32_t i = 0; i < group.gpus(); ++i) gpus.insert(first + i);
-  }
-  return std::vector<std::uint32_t>(gpus.begin(), gpus.end());
+  return gpus_behind(fabric, ends);
+}
+
+namespace {
+
+// Whether a spine has less upwards than downwards.
+bool has_narrow_pods(const model::ClosShape& shape) {
+  return shape.super_groups > 0 && shape.super_wire.rate * (shape.supers_per_group * shape.super_bundle) <
+                                       shape.spine_wire.rate * (shape.leaves_per_pod * shape.bundle);
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> gpus_beside_first(const fabric::Fabric& fabric) {
+  if (!fabric.has_network()) return {};
+  const fabric::Clos* clos = fabric.clos();
+  const sim::Layout layout(fabric, {});
+  const auto place = [&](std::uint32_t end) {
+    if (clos == nullptr || !has_narrow_pods(clos->shape())) return layout.leaf_of(end);
+    return clos->destination(fabric.attachment(end).target).place[1];
+  };
+  std::set<std::uint32_t> ends;
+  for (std::uint32_t end = 0; end < layout.endpoints(); ++end)
+    if (place(end) == place(0)) ends.insert(end);
+  return gpus_behind(fabric, ends);
 }
 
 void check_faults(Design& design) {

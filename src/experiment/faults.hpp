@@ -41,6 +41,10 @@ bool is_host_link(const fabric::Fabric& fabric, const std::string& part);
 std::optional<std::vector<std::uint32_t>> gpus_near(const fabric::Fabric& fabric,
                                                     const std::vector<model::FaultSpec>& faults);
 
+// GPUs of the servers that meet the first one where the network may be narrow: those with a NIC on its first leaf, and
+// where pods have less upwards than downwards those of its pod. None: there is no network.
+std::vector<std::uint32_t> gpus_beside_first(const fabric::Fabric& fabric);
+
 // Those of the file, before anything runs: parts that are not there, and keys that do not fit the kind.
 void check_faults(Design& design);
 

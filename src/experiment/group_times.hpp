@@ -5,7 +5,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "collective/team.hpp"
@@ -36,27 +38,51 @@ class TimedGroups {
               const collective::Stack& stack, Watch& watch);
 
   const Known& time(const training::GroupPattern& pattern, collective::Operation operation, std::uint64_t bytes);
+  // Of what was timed, how many messages a level with links has at least.
+  std::uint64_t messages_by_links();
+  // Of what was timed, why no group takes an algorithm: the reason of the first; empty: there were others before it.
+  std::string why_nobody(collective::Algorithm algorithm) const;
+  // The place that stands for all, where faults are not looked at one by one.
+  std::optional<WorstPlace> worst_place() const { return shares_ ? shares_->worst() : std::nullopt; }
   // Whether the seed decides what groups share, at message level.
   bool is_drawn() const { return shares_ && shares_->is_drawn(); }
 
  private:
-  const std::vector<std::unique_ptr<collective::Team>>& teams_of(const training::GroupPattern& pattern);
-  // Those that stand for all: the first ones, and with faults all, or (of too many) those near a fault.
-  std::vector<std::int64_t> groups_of(const training::GroupPattern& pattern) const;
-  // GPUs of a group in one of the equal jobs that run at the same time.
-  std::vector<std::uint32_t> gpus_in(std::int64_t job, std::vector<std::uint32_t> ranks) const;
+  // Groups of a pattern that are timed: the first `differ` are unlike each other, the others stand beside them.
+  struct Teams {
+    std::vector<std::unique_ptr<collective::Team>> all;
+    std::size_t differ = 0;
+  };
+  const Teams& teams_of(const training::GroupPattern& pattern);
+  using Place = std::pair<std::int64_t, std::int64_t>;  // a job's group
+  // One of each shape: by how many of its ranks follow each other in each scale-up domain.
+  std::vector<Place> of_each_shape(const training::GroupPattern& pattern) const;
+  // Those that stand for all: the first ones with whatever meets them, and with faults all, or (of too many) those near
+  // a fault.
+  std::set<Place> standing_for_all(const training::GroupPattern& pattern) const;
+  // Groups that have one of these GPUs, of whichever job.
+  void add_groups_with(const std::vector<std::uint32_t>& gpus, const training::GroupPattern& pattern,
+                       std::set<std::int64_t>& groups) const;
+  // Of one of the equal jobs that run at the same time, which of its ranks a GPU is,
+  std::int64_t rank_of(std::uint32_t gpu) const;
+  // and the other way round.
+  std::uint32_t gpu_of(std::int64_t job, std::int64_t rank) const;
+  std::vector<std::uint32_t> gpus_in(const Place& place, const training::GroupPattern& pattern) const;
 
   const Design& design_;
   const Experiment& experiment_;
   const collective::Stack& stack_;
+  std::vector<collective::Algorithm> algorithms_;  // asked for; empty: NCCL's choice
   Watch& watch_;
   std::int64_t jobs_;
   model::JobsBy jobs_by_;
   std::int64_t gpus_;                    // of a job
+  std::int64_t domain_;                  // GPUs of one scale-up domain
   bool uneven_;                          // faults make groups differ
-  std::vector<std::uint32_t> near_;      // of too many to look at all groups: GPUs near faults
+  std::vector<std::uint32_t> beside_;    // of too many to look at all groups: GPUs that meet the first one,
+  std::vector<std::uint32_t> near_;      // and those near faults
   std::optional<NetworkShares> shares_;  // message level
-  std::map<training::GroupPattern, std::vector<std::unique_ptr<collective::Team>>> teams_;
+  std::map<training::GroupPattern, Teams> teams_;
   std::map<std::tuple<training::GroupPattern, collective::Operation, std::uint64_t>, Known> known_;
 };
 

@@ -25,8 +25,11 @@ sim::FlowConfig without_hosts(const Design& design, const Experiment& experiment
 NetworkShares::NetworkShares(const Design& design, const Experiment& experiment)
     : fabric_(design.fabric()), routes_(design.fabric(), without_hosts(design, experiment)) {
   spec::Diagnostics nothing;  // what could be wrong was said before
-  set_up_faults(design, work_and(nullptr), experiment, taker_of(routes_), nothing);
-  if (why_uneven(design, experiment).empty()) tiers_ = fabric_.clos();
+  worst_ = worst_place(design, experiment);
+  if (worst_ || why_uneven(design, experiment).empty())
+    tiers_ = fabric_.clos();
+  else
+    set_up_faults(design, work_and(nullptr), experiment, taker_of(routes_), nothing);
 }
 
 std::span<const collective::NetworkLinks::Part> NetworkShares::between(std::uint32_t from_gpu, std::uint32_t to_gpu) {
@@ -95,13 +98,19 @@ void NetworkShares::take_tiers(const sim::NicPair& pair, std::uint64_t weight) {
   add(bundle(out, 0, pair.source, nic(pair.source)), weight);
   add(bundle(in, 0, pair.destination, nic(pair.destination)), weight);
   if (here.place[0] == there.place[0]) return;
+  const bool pods = here.place[1] != there.place[1];
+  const WorstPlace all = worst_.value_or(WorstPlace());
+  if (all.leaf == 0 || (pods && all.pod == 0)) return parts_.clear();  // nothing joins them
   const std::int64_t leaf = std::int64_t{shape.spines_per_pod} * shape.bundle;
-  const Bandwidth above_leaf = shape.spine_wire.rate * leaf;
+  const auto left = [](Bandwidth rate, std::uint32_t millionths) {
+    return Bandwidth(static_cast<std::int64_t>(Wide{rate.count()} * millionths / 1'000'000));
+  };
+  const Bandwidth above_leaf = left(shape.spine_wire.rate * leaf, all.leaf);
   add(bundle(leaf_up, source.plane, here.place[0], above_leaf), weight);
   add(bundle(leaf_down, source.plane, there.place[0], above_leaf), weight);
-  if (here.place[1] == there.place[1]) return;
+  if (!pods) return;
   const std::int64_t pod = std::int64_t{shape.spines_per_pod} * shape.supers_per_group * shape.super_bundle;
-  const Bandwidth above_pod = shape.super_wire.rate * pod;
+  const Bandwidth above_pod = left(shape.super_wire.rate * pod, all.pod);
   add(bundle(pod_up, source.plane, here.place[1], above_pod), weight);
   add(bundle(pod_down, source.plane, there.place[1], above_pod), weight);
 }
@@ -125,7 +134,7 @@ std::string why_uneven(const Design& design, const Experiment& experiment) {
   const fabric::Clos* clos = design.fabric().clos();
   if (clos == nullptr) return design.fabric().has_network() ? "the fabric is no tree" : "";
   if (clos->shape().sites.size() > 1) return "there are several sites";
-  if (!all_faults(design, experiment).empty()) return "there are faults";
+  if (!all_faults(design, experiment).empty() && !worst_place(design, experiment)) return "there are faults";
   return flow_config(design.cluster(), work_and(nullptr), experiment).split ? "" : "switches hash flows to paths";
 }
 

@@ -6,6 +6,7 @@
 // one: what a leaf has upwards, what a pod has. Any other network is known link by link.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "collective/network_links.hpp"
 #include "collective/team.hpp"
 #include "experiment/experiment.hpp"
+#include "experiment/worst_place.hpp"
 #include "sim/flow/flow_routes.hpp"
 
 namespace weft::experiment {
@@ -26,6 +28,8 @@ class NetworkShares final : public collective::NetworkLinks {
   std::span<const Part> between(std::uint32_t from_gpu, std::uint32_t to_gpu) override;
   Bandwidth rate(std::uint32_t link) const override { return rates_[link]; }
   std::optional<Place> place(std::uint32_t gpu) const override;
+  // The place that stands for all, where faults are not looked at one by one.
+  const std::optional<WorstPlace>& worst() const { return worst_; }
   const sim::FlowRoutes& routes() const { return routes_; }  // whose links these are where switches hash
 
  private:
@@ -40,6 +44,7 @@ class NetworkShares final : public collective::NetworkLinks {
   const fabric::Fabric& fabric_;
   sim::FlowRoutes routes_;
   const fabric::Clos* tiers_ = nullptr;  // of which links of a place are one; else link by link
+  std::optional<WorstPlace> worst_;      // that stands for all places
   std::vector<Bandwidth> rates_;         // by link
   FlatMap bundles_;                      // by what each is
   FlatMap known_;                        // which of `ways_`, by both GPUs

@@ -1,6 +1,7 @@
 #include "experiment/run_collectives.hpp"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -416,49 +417,105 @@ Outcome run_collectives(const Design& design, const Collectives& work, const Exp
 
 namespace {
 
-// Of equal groups the first, beside what the others would take alone; of unequal ones the slowest.
-CollectiveRow together_by_messages(const std::vector<const Team*>& teams, const PlanOptions& plan, bool uneven,
+Choice choice_of(const Team& team, const TogetherOptions& options, bool by_links) {
+  for (const Algorithm each : options.algorithms) {
+    CollectiveChoice wanted;
+    wanted.algorithms = {each};
+    const std::vector<Choice> made =
+        choices_for(team, options.operation, options.bytes, wanted, *options.stack, by_links);
+    if (!made.empty()) return made[0];
+  }
+  return choices_for(team, options.operation, options.bytes, {}, *options.stack, by_links)[0];
+}
+
+bool is_faster(const CollectiveRow& a, const CollectiveRow& b) { return a.time < b.time; }
+
+// Each with its choice; who is behind those that differ does what the one does that reaches over as many domains.
+std::vector<CollectiveGroup> groups_together(const std::vector<const Team*>& teams, const TogetherOptions& options,
+                                             Fidelity fidelity) {
+  std::vector<CollectiveGroup> groups;
+  for (std::size_t i = 0; i < teams.size(); ++i) {
+    PlanOptions plan;
+    plan.operation = options.operation;
+    plan.bytes = options.bytes;
+    plan.stack = options.stack;
+    plan.network = options.network;
+    const auto end = groups.begin() + static_cast<std::ptrdiff_t>(std::min(i, options.differ));
+    const auto like = std::find_if(groups.begin(), end, [&](const CollectiveGroup& each) {
+      return i >= options.differ && each.team->nodes() == teams[i]->nodes();
+    });
+    plan.choice = like != end ? like->plan.choice : choice_of(*teams[i], options, fidelity != Fidelity::message);
+    groups.push_back({teams[i], plan});
+  }
+  return groups;
+}
+
+// What is carried out at once: those that cross the network, as far as they go through equally many rounds (others
+// would have to be run whole); of those inside domains the ones that differ.
+std::vector<std::vector<CollectiveGroup>> batches_of(const std::vector<CollectiveGroup>& groups, std::size_t differ) {
+  std::map<std::pair<bool, std::uint64_t>, std::vector<CollectiveGroup>> batches;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const bool crosses = groups[i].team->nodes() > 1;
+    if (!crosses && i >= differ) continue;
+    PlanOptions one = groups[i].plan;
+    one.network = nullptr;
+    one.every_channel = true;
+    one.most_rounds = 1;
+    batches[{crosses, collective::make_plan(*groups[i].team, one).whole_rounds}].push_back(groups[i]);
+  }
+  std::vector<std::vector<CollectiveGroup>> made;
+  for (auto& [key, batch] : batches) made.push_back(std::move(batch));
+  return made;
+}
+
+// Of groups that are unlike each other the slowest, beside what all others would take alone.
+CollectiveRow together_by_messages(const std::vector<CollectiveGroup>& groups, std::size_t differ,
                                    const KeepGoing& keep_going) {
   collective::Plan planned;
-  CollectiveRow slowest = timed(*teams[0], plan, keep_going, {}, planned);
-  const Team* which = teams[0];
-  for (std::size_t i = 1; uneven && i < teams.size(); ++i) {
-    CollectiveRow row = timed(*teams[i], plan, keep_going, {}, planned);
+  CollectiveRow slowest;
+  std::size_t which = 0;
+  for (std::size_t i = 0; i < differ; ++i) {
+    CollectiveRow row = timed(*groups[i].team, groups[i].plan, keep_going, {}, planned);
+    if (row.time == Duration(0)) return row;
     if (row.time <= slowest.time) continue;
     slowest = std::move(row);
-    which = teams[i];
+    which = i;
   }
-  if (teams.size() == 1 || which->nodes() == 1 || slowest.time == Duration(0)) return slowest;
+  if (groups.size() == 1 || groups[which].team->nodes() == 1) return slowest;
   collective::TakenByOthers taken;
-  for (const Team* other : teams)
-    if (other != which) add_to(taken, collective::make_plan(*other, plan), slowest.time);
-  PlanOptions beside = plan;
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    if (i != which) add_to(taken, collective::make_plan(*groups[i].team, groups[i].plan), slowest.time);
+  PlanOptions beside = groups[which].plan;
   beside.beside = &taken;
-  return timed(*which, beside, keep_going, {}, planned);
+  return timed(*groups[which].team, beside, keep_going, {}, planned);
 }
 
 }  // namespace
 
 CollectiveRow time_groups(const Design& design, const std::vector<const Team*>& teams, const TogetherOptions& options,
                           const Experiment& experiment, Watch& watch) {
-  const bool messages = experiment.fidelity == Fidelity::message;
-  const PlanOptions plan{
-      .operation = options.operation,
-      .bytes = options.bytes,
-      .choice = choices_for(*teams[0], options.operation, options.bytes, {}, *options.stack, !messages)[0],
-      .stack = options.stack,
-      .network = options.network};
-  if (messages)
-    return together_by_messages(teams, plan, options.uneven,
+  const std::vector<CollectiveGroup> groups = groups_together(teams, options, experiment.fidelity);
+  if (experiment.fidelity == Fidelity::message)
+    return together_by_messages(groups, options.differ,
                                 [&](std::int64_t now, std::uint64_t count, std::uint64_t bytes) {
                                   return watch({Duration(now), count, bytes});
                                 });
-  std::vector<CollectiveGroup> groups;
-  for (const Team* team : teams) groups.push_back({team, plan});
-  const CollectiveTimes times = by_links(design, groups, nullptr, experiment, 0, watch);
-  if (times.rows.empty()) return {};
-  return *std::max_element(times.rows.begin(), times.rows.end(),
-                           [](const CollectiveRow& a, const CollectiveRow& b) { return a.time < b.time; });
+  CollectiveRow slowest;
+  for (const std::vector<CollectiveGroup>& batch : batches_of(groups, options.differ)) {
+    const CollectiveTimes times = by_links(design, batch, nullptr, experiment, 0, watch);
+    if (times.rows.empty()) return {};
+    const CollectiveRow& last = *std::max_element(times.rows.begin(), times.rows.end(), is_faster);
+    if (slowest.time < last.time) slowest = last;
+  }
+  return slowest;
+}
+
+std::uint64_t least_messages(const std::vector<const Team*>& teams, const TogetherOptions& options) {
+  const std::vector<CollectiveGroup> groups = groups_together(teams, options, Fidelity::flow);
+  std::uint64_t sum = 0;
+  for (const std::vector<CollectiveGroup>& batch : batches_of(groups, options.differ))
+    sum += collective::least_carried({batch[0].team, batch[0].plan}) * batch.size();  // all about as many
+  return sum;
 }
 
 CollectiveRow time_collective(const Team& team, const PlanOptions& plan) {

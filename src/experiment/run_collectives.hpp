@@ -33,11 +33,15 @@ struct TogetherOptions {
   std::uint64_t bytes = 0;
   const collective::Stack* stack = nullptr;
   collective::NetworkLinks* network = nullptr;  // message level
-  bool uneven = false;                          // groups differ: all are looked at, else the first stands for all
+  std::size_t differ = 1;  // so many of the groups are unlike each other: the slowest of them stands for all
+  std::vector<collective::Algorithm> algorithms = {};  // the first of these that a group can do; else NCCL's choice
 };
 // The slowest group's row, as NCCL would choose, at the experiment's level. No time: it never ends, or was stopped.
 schedule::CollectiveRow time_groups(const Design& design, const std::vector<const collective::Team*>& teams,
                                     const TogetherOptions& options, const Experiment& experiment, Watch& watch);
+
+// Messages that a level with links has at least until it knows what such groups take.
+std::uint64_t least_messages(const std::vector<const collective::Team*>& teams, const TogetherOptions& options);
 
 // One row at message level: the choice, timed.
 schedule::CollectiveRow time_collective(const collective::Team& team, const collective::PlanOptions& plan);

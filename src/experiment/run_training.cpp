@@ -6,11 +6,13 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "collective/alike.hpp"
 #include "collective/constants.hpp"
 #include "experiment/group_times.hpp"
 #include "experiment/network.hpp"
 #include "experiment/run_collectives.hpp"
 #include "experiment/unknowns.hpp"
+#include "experiment/worst_place.hpp"
 #include "fabric/summary.hpp"
 #include "model/placement.hpp"
 
@@ -40,6 +42,18 @@ std::vector<training::SlowRank> slow_of(const TrainingRun& run, std::int64_t gpu
       diagnostics.add(Error::bad_range, run.places.of("slow_ranks"), slow.error().what, slow.error().help);
   }
   return made;
+}
+
+void check_algorithms(const TrainingRun& run, spec::Diagnostics& diagnostics) {
+  for (const std::string& text : run.algorithms) {
+    if (collective::algorithm_named(text)) continue;
+    std::vector<std::string> names;
+    for (const collective::Algorithm each : collective::kAlgorithms) names.emplace_back(collective::name(each));
+    const auto guess = did_you_mean(text, names);
+    diagnostics.add(Error::unknown_key, run.places.of("algorithms"),
+                    fmt::format("algorithms has no '{}'", text.substr(0, 40)),
+                    guess ? fmt::format("did you mean {}?", *guess) : fmt::format("one of {}", either(names)));
+  }
 }
 
 // What a GPU has instead of an attention kernel that was not written for it; empty: it is. FlashAttention-3 is made of
@@ -87,6 +101,18 @@ Bandwidth host_rate(const model::Cluster& cluster) {
   const std::int64_t sharing =
       server.pcie_switches > 0 ? std::max<std::int64_t>(1, server.gpus / server.pcie_switches) : 1;
   return group.pcie.one_way(server.pcie_lanes) / sharing;
+}
+
+const collective::Stack& stack_of_training(const model::Cluster& cluster, const TrainingRun& run) {
+  spec::Diagnostics nothing;  // what could be wrong was said before
+  return *stack_of(as_job(run, cluster), cluster, nothing);
+}
+
+std::vector<collective::Algorithm> algorithms_of(const TrainingRun& run) {
+  std::vector<collective::Algorithm> made;
+  for (const std::string& text : run.algorithms)
+    if (const auto algorithm = collective::algorithm_named(text)) made.push_back(*algorithm);
+  return made;
 }
 
 const model::GpuKind* gpu_of(const model::Cluster& cluster, const TrainingRun& run) {
@@ -140,13 +166,22 @@ void check_training(Design& design, const Training& work, const Experiment& expe
     return diagnostics.add(Error::bad_layout, run.places.of(layout.error().key), layout.error().what,
                            layout.error().help);
   slow_of(run, gpus, diagnostics);
+  check_algorithms(run, diagnostics);
   if (gpus > 1) {
     Collectives all{{as_job(run, cluster)}, {}, {}};
     // Groups are looked at, not all ranks as one: what is wrong with two domains is wrong with all.
     const bool only_messages =
         std::all_of(fidelities.begin(), fidelities.end(), [](Fidelity each) { return each == Fidelity::message; });
-    if (only_messages && gpus_near_faults(design, experiment, run))
-      all.jobs[0].gpus = static_cast<std::uint32_t>(2 * domain_of(cluster));
+    const bool some_stand_for_all = worst_place(design, experiment) || gpus_near_faults(design, experiment, run);
+    if (only_messages && some_stand_for_all) all.jobs[0].gpus = static_cast<std::uint32_t>(2 * domain_of(cluster));
+    if (run.jobs * gpus > std::int64_t{collective::kMostOneByOne} && !all_faults(design, experiment).empty() &&
+        !some_stand_for_all)
+      return diagnostics.add(
+          Error::not_simulated, design.place("faults", "part"),
+          fmt::format("{} GPUs are too many to look at one by one, and with these faults no few stand for all",
+                      grouped(run.jobs * gpus)),
+          fmt::format("faults of NICs and leaves alone, or of what is above the leaves alone; one job; or {} GPUs",
+                      grouped(collective::kMostOneByOne)));
     check_collectives(design, all, experiment, fidelities);
   }
 }
@@ -183,7 +218,7 @@ Outcome run_training(const Design& design, const Training& work, const Experimen
   result.model = run.model.kind;
   result.fidelity = experiment.fidelity;
   result.layout = *training::layout_of(run, gpus, domain_of(cluster));
-  const collective::Stack& stack = *stack_of(as_job(run, cluster), cluster, nothing);
+  const collective::Stack& stack = stack_of_training(cluster, run);
   const training::Hardware hardware{kernels, *gpu.multiprocessors, host_rate(cluster)};
   const std::vector<training::SlowRank> slow = slow_of(run, gpus, nothing);
   TimedGroups groups(design, experiment, run, stack, watch);
@@ -200,6 +235,10 @@ Outcome run_training(const Design& design, const Training& work, const Experimen
   result.joules_per_token = static_cast<double>(costs.power().count()) * 1e-3 * of_cluster / tokens;
   if (costs.price) result.dollars_per_million = static_cast<double>(costs.price->count()) / 3600 * of_cluster / tokens;
   result.drawn = groups.is_drawn();
+  if (const auto worst = groups.worst_place())
+    result.faults = fmt::format(
+        "every leaf is taken to have {:.1f} % of its links upwards and every pod {:.1f} %, as the narrowest one has",
+        worst->leaf * 1e-4, worst->pod * 1e-4);
   const bool crosses = std::any_of(result.exchanges.begin(), result.exchanges.end(),
                                    [](const TrainingExchange& each) { return each.nodes > 1; });
   if (experiment.fidelity != Fidelity::packet && crosses) result.not_known = Unknowns(design, experiment).of_any();

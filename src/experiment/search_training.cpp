@@ -38,6 +38,26 @@ std::vector<std::int64_t> stages_for(std::int64_t layers, std::int64_t gpus) {
   return all;
 }
 
+// A job cut in every way, until `visit` says false.
+template <class Visit>
+bool for_each_cut(const TrainingRun& asked, std::int64_t gpus, std::int64_t domain, Visit visit) {
+  for (const std::int64_t tensor : powers_of_two(std::min(domain, asked.model.heads)))
+    for (const std::int64_t pipeline : stages_for(asked.model.layers, gpus))
+      for (const std::int64_t context : powers_of_two(std::clamp<std::int64_t>(asked.sequence / 8'192, 1, 16)))
+        for (const std::int64_t expert : powers_of_two(asked.model.experts ? asked.model.experts->count : 1)) {
+          TrainingRun run = asked;
+          run.gpus = gpus;
+          run.parallel.tensor = tensor;
+          run.parallel.pipeline = pipeline;
+          run.parallel.context = context;
+          run.parallel.expert = expert;
+          run.parallel.data.reset();
+          run.parallel.layers.clear();
+          if (!visit(std::move(run))) return false;
+        }
+  return true;
+}
+
 class Search {
  public:
   Search(const Design& design, const Training& work, const Experiment& experiment, const BestLayouts& wanted,
@@ -49,7 +69,7 @@ class Search {
         domain_(domain_of(design.cluster())),
         gpu_(*gpu_of(design.cluster(), work.run)),
         kernels_(gpu_),
-        stack_(stack_of_job()),
+        stack_(stack_of_training(design.cluster(), work.run)),
         experiment_(experiment),
         watch_(experiment.limits, observer) {
     place();
@@ -76,29 +96,7 @@ class Search {
   }
 
   bool vary_degrees() {
-    const TrainingRun& asked = work_.run;
-    for (const std::int64_t tensor : powers_of_two(std::min(domain_, asked.model.heads)))
-      for (const std::int64_t pipeline : stages_for(asked.model.layers, gpus_))
-        for (const std::int64_t context : powers_of_two(std::clamp<std::int64_t>(asked.sequence / 8'192, 1, 16)))
-          for (const std::int64_t expert : powers_of_two(asked.model.experts ? asked.model.experts->count : 1)) {
-            TrainingRun run = asked;
-            run.gpus = gpus_;
-            run.parallel.tensor = tensor;
-            run.parallel.pipeline = pipeline;
-            run.parallel.context = context;
-            run.parallel.expert = expert;
-            run.parallel.data.reset();
-            run.parallel.layers.clear();
-            if (!vary_rest(run)) return false;
-          }
-    return true;
-  }
-
-  const collective::Stack& stack_of_job() const {
-    spec::Diagnostics nothing;
-    CollectiveJob job;
-    job.stack = work_.run.stack;
-    return *stack_of(job, design_.cluster(), nothing);
+    return for_each_cut(work_.run, gpus_, domain_, [&](TrainingRun run) { return vary_rest(std::move(run)); });
   }
 
   bool vary_rest(TrainingRun run) {
@@ -183,6 +181,32 @@ class Search {
 TrainingSearch search_training(const Design& design, const Training& work, const Experiment& experiment,
                                const BestLayouts& wanted, const Observer& observer) {
   return Search(design, work, experiment, wanted, observer).run();
+}
+
+std::optional<TrainingRun> any_layout(const Design& design, const TrainingRun& asked) {
+  const std::int64_t gpus = gpus_of(design.cluster(), asked);
+  const std::int64_t domain = domain_of(design.cluster());
+  std::optional<TrainingRun> found;
+  for_each_cut(asked, gpus, domain, [&](TrainingRun run) {
+    if (training::layout_of(run, gpus, domain)) found = std::move(run);
+    return !found;
+  });
+  return found;
+}
+
+std::uint64_t messages_by_flows(const Design& design, const TrainingRun& run) {
+  const model::Cluster& cluster = design.cluster();
+  const model::GpuKind& gpu = *gpu_of(cluster, run);
+  const compute::Kernels kernels(gpu);
+  const auto layout = training::layout_of(run, gpus_of(cluster, run), domain_of(cluster));
+  Experiment experiment;
+  experiment.fidelity = Fidelity::message;
+  const Observer nobody;
+  Watch watch({}, nobody);
+  TimedGroups groups(design, experiment, run, stack_of_training(cluster, run), watch);
+  GroupTimes times(groups, *layout);
+  training::time_step(run, *layout, {kernels, *gpu.multiprocessors, host_rate(cluster)}, {}, times, false);
+  return groups.messages_by_links();
 }
 
 std::string describe_layout(const TrainingRun& run, const training::Layout& layout) {

@@ -2,6 +2,7 @@
 // Which layout of a training job is best on a cluster: every one that fits is timed at message level.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,11 @@ struct TrainingSearch {
 // job's.
 TrainingSearch search_training(const Design& design, const Training& work, const Experiment& experiment,
                                const BestLayouts& wanted, const Observer& observer);
+
+// The first of these cuts into which batch, heads and layers divide; nothing: none.
+std::optional<model::TrainingRun> any_layout(const Design& design, const model::TrainingRun& asked);
+// About how many messages it takes to time a job's step with the network as flows.
+std::uint64_t messages_by_flows(const Design& design, const model::TrainingRun& run);
 
 // "tensor 8, pipeline 4 x 2 pieces, data 16, micro-batch 1, interleaved, zero1, recompute none".
 std::string describe_layout(const model::TrainingRun& run, const training::Layout& layout);

@@ -40,6 +40,7 @@ struct TrainingResult {
   std::optional<double> dollars_per_million;  // tokens; of the cluster, as many as the job has of its GPUs
   std::string basis;                          // where kernel times come from
   std::string not_known;                      // of the network, at this level; empty: nothing
+  std::string faults;                         // what stands for them, where not each is looked at
   bool drawn = false;                         // by the seed, at message level
   std::optional<Duration> by_messages;        // the step at message level, where another one was asked for
 

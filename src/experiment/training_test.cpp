@@ -212,6 +212,77 @@ TEST(Training, FaultsHaveServersNearThem) {
   EXPECT_EQ(near({"leaf0", "s15/nic7"})->size(), 40u);
 }
 
+// Groups of one server meet on its leaf's uplinks however long they are: all eight are counted, also where there are
+// more ranks than are looked at.
+TEST(Training, GroupsThatMeetAreCountedOfManyGpus) {
+  const auto exposed = [](int servers) {
+    const auto design = testing::design_from(
+        "version: 1\nservers: {kind: hgx-h100, count: " + std::to_string(servers) +
+        "}\nfabric: {kind: tor-clos, servers_per_leaf: 2, oversubscription: 8}\nrun:\n  - training: {model: llama3-8b, "
+        "global_batch: " +
+        std::to_string(servers) + ", parallel: {tensor: 8}, sharding: none, overlap: {data: false}}\n");
+    const Experiment experiment = experiment_of(*design);
+    check(*design, experiment);
+    EXPECT_FALSE(design->diagnostics().has_errors()) << spec::render_text(design->diagnostics(), false);
+    const auto data = static_cast<std::size_t>(training::Group::data);
+    return static_cast<double>(run(*design, experiment, {}).training->step.parts.exposed[data].count());
+  };
+  // Of a ring 2 (N - 1) / N: 1.99 instead of 1.88.
+  EXPECT_NEAR(exposed(160) / exposed(16), 1.06, 0.04);
+}
+
+// Racks of 72 and groups of 64: the first is inside one, the second is in two. The slower one stands for all.
+TEST(Training, GroupsOverTwoDomainsAreTimedBesideThoseInOne) {
+  const auto design = testing::design_from(
+      "version: 1\nservers: {kind: gb200-nvl72, count: 36}\nfabric: {kind: rail-optimized, scalable_unit: 18}\nrun:\n"
+      "  - training: {model: llama3-8b, gpus: 128, global_batch: 128, parallel: {pipeline: 2}}\n");
+  const Experiment experiment = experiment_of(*design);
+  check(*design, experiment);
+  ASSERT_FALSE(design->diagnostics().has_errors()) << spec::render_text(design->diagnostics(), false);
+  const TrainingResult result = *run(*design, experiment, {}).training;
+  std::size_t found = 0;
+  for (const TrainingExchange& each : result.exchanges) {
+    if (each.group != training::Group::data) continue;
+    ++found;
+    EXPECT_EQ(each.nodes, 2u) << each.operation;
+    // Of 64 ranks 8 are beyond the network, each with a NIC of 400 Gb/s: a ring goes over that of one channel or of
+    // all.
+    EXPECT_GT(each.time, transfer_time(Bytes(static_cast<std::int64_t>(each.bytes)), gigabits_per_second(8 * 400)));
+  }
+  EXPECT_GT(found, 0u);
+}
+
+// What a file asks for is taken where a group can, by all levels; what nobody can is said.
+TEST(Training, AlgorithmsAreTheFilesWhereTheyCanBe) {
+  const auto job = [](const char* algorithms) {
+    return std::string(
+               "{model: llama3-8b, gpus: 32, global_batch: 32, parallel: {tensor: 8}, sharding: none, "
+               "algorithms: ") +
+           algorithms + "}";
+  };
+  const auto taken = [&](const char* algorithms, training::Group group, Fidelity fidelity = Fidelity::message) {
+    std::set<std::string> names;
+    for (const TrainingExchange& each : run_on(kRails, job(algorithms), fidelity).exchanges)
+      if (each.group == group) names.insert(each.algorithm);
+    return names;
+  };
+  using training::Group;
+  EXPECT_EQ(taken("[]", Group::tensor), std::set<std::string>{"Ring"});
+  EXPECT_EQ(taken("[nvls]", Group::tensor), std::set<std::string>{"NVLS"});
+  EXPECT_EQ(taken("[nvls]", Group::tensor, Fidelity::flow), std::set<std::string>{"NVLS"});
+  EXPECT_EQ(taken("[nvls, tree]", Group::data), std::set<std::string>{"Tree"});
+  EXPECT_EQ(taken("[tree, ring]", Group::tensor), std::set<std::string>{"Ring"}) << "no tree gathers";
+  const auto wrong = design_of(kRails, job("[tre]"));
+  check(*wrong, experiment_of(*wrong));
+  ASSERT_TRUE(wrong->diagnostics().has_errors());
+  EXPECT_EQ(wrong->diagnostics().sorted()[0].help, "did you mean Tree?");
+  const auto idle = design_of(kRails, job("[pat, nvls]"));
+  const auto warnings = warnings_of(*idle, experiment_of(*idle), {Fidelity::message});
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].message.find("no collective of the step takes PAT: "), std::string::npos)
+      << warnings[0].message;
+}
+
 // Beside what another level says stands what message level does; faults are known to each in its own way.
 TEST(Training, OtherLevelsSayWhatMessageLevelSays) {
   const std::string job = "{model: llama3-8b, gpus: 32, global_batch: 32, sharding: none}";
@@ -277,6 +348,20 @@ TEST(Training, ASearchLooksAtAllSchedulesAndShardings) {
   EXPECT_EQ(schedules.size(), 4u);
   EXPECT_EQ(shardings.size(), 8u);
   EXPECT_EQ(pieces, (std::set<std::int64_t>{1, 2, 4, 8, 16})) << "of 32 layers";
+}
+
+// A batch smaller than the number of GPUs is cut where it can be: what is looked for need not be what comes first.
+TEST(Training, ASearchBeginsWithAnyCutThatDivides) {
+  const auto design = design_of(kRails, "{model: llama3-8b, sequence: 8192, global_batch: 32}");
+  const model::TrainingRun run = training_of(design->cluster())[0].run;
+  EXPECT_FALSE(training::layout_of(run, 128, 8)) << "one sequence for four GPUs";
+  const auto cut = any_layout(*design, run);
+  ASSERT_TRUE(cut);
+  EXPECT_TRUE(training::layout_of(*cut, 128, 8));
+  const Experiment experiment = experiment_of(*design);
+  EXPECT_FALSE(search_training(*design, {run}, experiment, {1}, {}).best.empty());
+  const auto nothing = design_of(kRails, "{model: {kind: llama3-8b, layers: 7}, gpus: 121, global_batch: 32}");
+  EXPECT_FALSE(any_layout(*nothing, training_of(nothing->cluster())[0].run));
 }
 
 // By dollars fewer GPUs are tried as well: what is best costs at most what the fastest does, and its order is of GPU

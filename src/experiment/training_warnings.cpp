@@ -11,6 +11,7 @@
 
 #include "base/hash.hpp"
 #include "base/wide.hpp"
+#include "experiment/group_times.hpp"
 #include "experiment/run_training.hpp"
 
 namespace weft::experiment {
@@ -183,6 +184,31 @@ std::vector<std::string_view> idle_keys(const TrainingRun& run, std::int64_t gpu
   if (run.jobs == 1 && run.jobs_by != usual.jobs_by) found.push_back("jobs_by");
   return found;
 }
+
+// Algorithms of the file that no collective of the step takes, at message level.
+std::vector<spec::Diagnostic> idle_algorithms(const Design& design, const TrainingRun& run,
+                                              const training::Layout& layout, const training::Hardware& hardware) {
+  if (run.algorithms.empty()) return {};
+  Experiment experiment;
+  experiment.fidelity = Fidelity::message;
+  const Observer nobody;
+  Watch watch({}, nobody);
+  TimedGroups groups(design, experiment, run, stack_of_training(design.cluster(), run), watch);
+  GroupTimes times(groups, layout);
+  training::time_step(run, layout, hardware, {}, times, false);
+  std::vector<spec::Diagnostic> made;
+  for (const collective::Algorithm algorithm : algorithms_of(run)) {
+    const std::string_view name = collective::name(algorithm);
+    const std::vector<TrainingExchange>& all = times.exchanges();
+    if (std::any_of(all.begin(), all.end(), [&](const TrainingExchange& each) { return each.algorithm == name; }))
+      continue;
+    made.push_back({Error::idle_key, run.places.of("algorithms"),
+                    fmt::format("no collective of the step takes {}{}", name, groups.why_nobody(algorithm)),
+                    "without it"});
+  }
+  return made;
+}
+
 }  // namespace
 
 std::vector<spec::Diagnostic> training_warnings(const Design& design, const Training& work) {
@@ -197,6 +223,8 @@ std::vector<spec::Diagnostic> training_warnings(const Design& design, const Trai
   for (const std::string_view key : idle_keys(run, gpus, domain, hardware))
     made.push_back({Error::idle_key, run.places.of(key.substr(0, key.find('.'))),
                     fmt::format("{} changes nothing here: the step is the same without it", key), "without it"});
+  for (spec::Diagnostic& each : idle_algorithms(design, run, *training::layout_of(run, gpus, domain), hardware))
+    made.push_back(std::move(each));
   const training::Memory memory = memory_of(run, *training::layout_of(run, gpus, domain), kernels);
   if (memory.total() > gpu.memory)
     made.push_back(

@@ -115,6 +115,7 @@ std::uint64_t fingerprint_of(const Training& work) {
   if (const auto& latent = model.latent)
     for (const std::int64_t each : {latent->query_rank, latent->key_value_rank, latent->rotary})
       all.add(static_cast<std::uint64_t>(each));
+  for (const std::string& each : run.algorithms) all.add("algorithm " + each);
   all.add(run.stack);
   for (const std::string& each : run.slow_ranks) all.add(each);
   return all.value();

@@ -220,6 +220,7 @@ struct TrainingRun {
   std::int64_t jitter = 0;  // per mille
   OverlapSpec overlap;
   std::string stack;
+  std::vector<std::string> algorithms;
   std::vector<std::string> slow_ranks;
   std::int64_t jobs = 1;
   JobsBy jobs_by = JobsBy::block;

@@ -296,6 +296,10 @@ const Table& table_of<TrainingRun>() {
           .field("overlap", &TrainingRun::overlap, {.text = "What goes on beside computing."})
           .field("stack", &TrainingRun::stack,
                  {.text = "Of NCCL, as for collectives. Default: by NIC.", .example = "ib"})
+          .field("algorithms", &TrainingRun::algorithms,
+                 {.text = "Of collectives: each takes the first of these that its group can do (NCCL_ALGO), or what "
+                          "NCCL would choose. Default: all as NCCL would choose.",
+                  .example = "[nvls, tree]"})
           .field("slow_ranks", &TrainingRun::slow_ranks,
                  {.text = "Ranks and what is left of their speed.", .example = "[3=50%]"})
           .field(

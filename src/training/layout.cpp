@@ -29,6 +29,13 @@ std::string divisors_near(std::int64_t of, std::int64_t wanted) {
   return fmt::format("{}", below > 0 ? below : std::max<std::int64_t>(above, 1));
 }
 
+// The most copies that so many pieces of a batch can be dealt to evenly.
+std::int64_t most_copies(std::int64_t pieces, std::int64_t most) {
+  std::int64_t copies = std::max<std::int64_t>(1, std::min(pieces, most));
+  while (pieces % copies != 0) --copies;
+  return copies;
+}
+
 Result<void, WrongLayout> wrong(std::string key, std::string what, std::string help) {
   return tl::unexpected(WrongLayout{std::move(key), std::move(what), std::move(help)});
 }
@@ -213,6 +220,10 @@ Result<Layout, WrongLayout> layout_of(const TrainingRun& run, std::int64_t gpus,
   const std::int64_t at_once = out.data * run.micro_batch;
   if (run.global_batch % at_once != 0) {
     std::string help = fmt::format("global_batch: {}", (run.global_batch / at_once + 1) * at_once);
+    if (const std::int64_t fewer = most_copies(run.global_batch / run.micro_batch, out.data);
+        asked == 0 && fewer * 4 >= out.data * 3 && run.global_batch % run.micro_batch == 0 &&
+        fewer * out.context * out.tensor % out.expert == 0)
+      help += fmt::format(", or gpus: {}", fewer * copy);
     if (run.micro_batch > 1 && run.global_batch % out.data == 0)
       help += fmt::format(", or micro_batch: {}", divisors_near(run.global_batch / out.data, run.micro_batch));
     return fail("global_batch",

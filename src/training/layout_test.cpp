@@ -137,7 +137,7 @@ TEST(Layout, WhatDoesNotDivideIsNamedWithWhatWould) {
   EXPECT_EQ(wrong([](auto& run) { run.parallel.data = 4; }),
             "all degrees together are 4, and there are 8 GPUs | data: 8");
   EXPECT_EQ(wrong([](auto& run) { run.global_batch = 12; }),
-            "12 sequences are no multiple of data x micro_batch = 8 | global_batch: 16");
+            "12 sequences are no multiple of data x micro_batch = 8 | global_batch: 16, or gpus: 6");
   EXPECT_EQ(wrong([](auto& run) { run.virtual_stages = 2; }),
             "a stage has one piece with 1f1b | schedule: interleaved, or virtual_stages: 1");
   EXPECT_EQ(wrong([](auto& run) { run.parallel.pipeline = 16; }, 12),

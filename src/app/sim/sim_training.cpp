@@ -86,6 +86,7 @@ class TrainingReport {
     facts.add("memory", memory_text());
     facts.add("cost", cost_text());
     facts.add("kernels", result_.basis);
+    if (!result_.faults.empty()) facts.add("faults", result_.faults);
     if (!result_.not_known.empty()) facts.add("not known", result_.not_known);
     console.out << facts.text(console.width, console.colour_out) << "\n";
     report::Table times({{"where the time goes"}, {"time", true}, {"%", true}});
@@ -146,6 +147,7 @@ class TrainingReport {
                {"buffers", step_.memory.buffers.count()}}},
              {"joules_per_token", result_.joules_per_token},
              {"kernels", result_.basis}};
+    if (!result_.faults.empty()) out["faults"] = result_.faults;
     if (result_.by_messages) out["message_step_ps"] = result_.by_messages->count();
     if (result_.dollars_per_million) out["dollars_per_million_tokens"] = *result_.dollars_per_million;
     if (!result_.not_known.empty()) out["not_known"] = result_.not_known;
