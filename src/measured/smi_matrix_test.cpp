@@ -57,6 +57,18 @@ TEST(SmiMatrix, BecomesAServer) {
   EXPECT_EQ(loaded->server.nic_names, (std::vector<std::string>{"mlx5_0", "mlx5_1"}));
 }
 
+// A switch that nobody has takes no power, one that is named does.
+TEST(SmiMatrix, SwitchesThatStandInTakeNoPower) {
+  for (const bool named : {false, true}) {
+    Notes notes;
+    model::LoadOptions options;
+    if (named) options.set = {"fabric.switch=tomahawk-5"};
+    const auto loaded = load_topology_cluster(notes.add_text("topo.txt", kTwo), 4, options, catalog(), notes);
+    ASSERT_TRUE(loaded) << notes.text();
+    for (const model::SwitchKind& each : loaded->cluster.shape.switches) EXPECT_EQ(each.power.has_value(), named);
+  }
+}
+
 TEST(SmiMatrix, TakesTheGpuFromAnotherOutput) {
   Notes notes;
   const auto matrix = read_smi_matrix(notes.add_text("topo.txt", kTwo), notes);

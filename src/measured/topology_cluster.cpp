@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.hpp"
 #include "measured/smi_matrix.hpp"
 #include "measured/text_lines.hpp"
@@ -60,6 +62,11 @@ std::optional<TopologyCluster> load_topology_cluster(std::uint32_t source, std::
       diagnostics.sources().add(file + " as a cluster file", cluster_text(*server, nodes, catalog, diagnostics));
   auto cluster = model::load_cluster(text, bare_name(file), options, catalog, diagnostics);
   if (!cluster) return std::nullopt;
+  // A network that nobody described takes no power that is known.
+  const bool described = std::any_of(options.set.begin(), options.set.end(),
+                                     [](const std::string& each) { return each.starts_with("fabric"); });
+  if (!described)
+    for (model::SwitchKind& each : cluster->shape.switches) each.power.reset();
   cluster->groups[0].spec.kind = cluster->file.servers[0].kind = bare_name(file);
   return TopologyCluster{std::move(*cluster), std::move(*server), text};
 }

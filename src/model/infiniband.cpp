@@ -26,6 +26,12 @@ bool has_efa(const ClusterFile& file) {
   return std::any_of(file.servers.begin(), file.servers.end(), [](const ServerGroup& each) { return each.nic.efa; });
 }
 
+// TCP goes over InfiniBand, too (IPoIB), and raw packets are nobody's.
+bool is_ethernet(TransportKind kind) {
+  return kind == TransportKind::srd || kind == TransportKind::rocev2 || kind == TransportKind::uet ||
+         kind == TransportKind::tcp_over_srd;
+}
+
 }  // namespace
 
 void settle_infiniband(ClusterFile& file, const Node& root, spec::Diagnostics& diagnostics) {
@@ -34,6 +40,12 @@ void settle_infiniband(ClusterFile& file, const Node& root, spec::Diagnostics& d
   const Node* kind = written(root, {"transport", "kind"});
   if (kind == nullptr && !has_efa(file) && (switches || file.switching.flow_control == FlowControl::credits))
     file.transport.kind = TransportKind::infiniband;
+  if (kind != nullptr && switches && is_ethernet(file.transport.kind))
+    diagnostics.add(Error::foreign_links, kind->place,
+                    fmt::format("{} on switches that forward InfiniBand's packets only ({})",
+                                enum_name(file.transport.kind), file.fabric.leaf_switch.kind),
+                    "no transport.kind, an Ethernet switch such as fabric.switch: tomahawk-5, or for a switch that is "
+                    "both fabric.switch.link_layer: ethernet");
   if (file.transport.kind != TransportKind::infiniband) return;
   if (flow_control == nullptr && switches) file.switching.flow_control = FlowControl::credits;
   // Its own congestion control (annex A10) is rarely switched on; RoCE needs DCQCN because pauses spread.

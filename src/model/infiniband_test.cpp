@@ -53,6 +53,17 @@ TEST(InfiniBand, LeavesAloneWhatIsWritten) {
   EXPECT_EQ(load("{kind: quantum-2, link_layer: ethernet}").kind(), TransportKind::srd);
 }
 
+TEST(InfiniBand, SaysThatEthernetsTransportsAreForeignThere) {
+  for (const char* kind : {"srd", "rocev2", "uet"}) {
+    const std::string transport = std::string("transport: {kind: ") + kind + "}\n";
+    EXPECT_NE(load("quantum-2", transport).text.find("W0517"), std::string::npos) << kind;
+    EXPECT_EQ(load("tomahawk-5", transport).text.find("W0517"), std::string::npos) << kind;
+    EXPECT_EQ(load("quantum-2", transport, "p5.48xlarge").text.find("W0517"), std::string::npos) << kind;
+  }
+  EXPECT_EQ(load("quantum-2", "transport: {kind: tcp}\n").text.find("W0517"), std::string::npos);
+  EXPECT_EQ(load("quantum-2").text.find("W0517"), std::string::npos);
+}
+
 TEST(InfiniBand, IsNotWhatEfaSpeaks) {
   EXPECT_EQ(load("quantum-2", "", "p5.48xlarge").kind(), TransportKind::srd);
   EXPECT_EQ(load("tomahawk-5", "switching: {flow_control: credits}\n", "p5.48xlarge").kind(), TransportKind::srd);

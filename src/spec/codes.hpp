@@ -233,6 +233,10 @@ enum class Severity { error, warning };
   X(packets_only, "W0516", "something that packets alone know",                                                    \
     "What a transport costs its host (`servers.host`), and how it sends and takes many packets at once, is "       \
     "simulated packet by packet. At flow and message level the run is as if the NIC were the transport.")          \
+  X(foreign_links, "W0517", "a transport that its switches do not carry",                                          \
+    "SRD, RoCEv2 and Ultra Ethernet are packets of Ethernet; an InfiniBand switch (`link_layer: infiniband`, as "  \
+    "quantum-2 has) forwards InfiniBand's. Without `transport.kind` a fabric of such switches speaks InfiniBand, " \
+    "over credits. What is written counts, as if the switches were Ethernet's of the same rate.")                  \
   X(beyond_ultracluster, "W0520", "more chips than an UltraCluster has",                                           \
     "AWS says of UltraCluster 2.0 that it has up to 20,000 GPUs and of 3.0 up to a million chips. "                \
     "What is more stands in another one, and EFA does not join the two at full bandwidth: plan the "               \
