@@ -116,10 +116,10 @@ struct PlanCommandOptions {
   CollectiveOptions collective;
   std::uint32_t gpus = 0;
   std::string sizes;
-  bool bounds_only = false;  // nothing is simulated
-  bool training = false;     // layouts of the file's training job instead
-  std::size_t best = 10;     // layouts shown
-  std::size_t confirm = 0;   // of them, so many also flow by flow
+  bool bounds_only = false;            // nothing is simulated
+  bool training = false;               // layouts of the file's training job instead
+  std::size_t best = 10;               // layouts shown
+  std::optional<std::size_t> confirm;  // of them, so many also flow by flow; nothing: three, where that takes seconds
   std::string best_by = "time";
   std::vector<std::string> over;  // servers.kind=p5.48xlarge,p5en.48xlarge: the best layout at each point
 };

@@ -139,8 +139,8 @@ void add_plan(CLI::App& app, Verbs& verbs) {
   command->add_option("--best-by", options.best_by, "time, or dollars for a token (also of fewer GPUs)")
       ->option_text("WHAT=time")
       ->check(CLI::IsMember({"time", "dollars"}));
-  command->add_option("--confirm", options.confirm, "of them, so many also flow by flow")
-      ->option_text("N=0")
+  command->add_option("--confirm", options.confirm, "of them, so many also flow by flow; else 3, if quick")
+      ->option_text("N")
       ->check(CLI::Range(0, 10));
   command->add_option("--over", options.over, "of training: the best layout at each point")
       ->type_name("PATH=A,B")

@@ -17,6 +17,8 @@ int plan_training_over(const PlanCommandOptions& options, Console& console);
 
 // The job without the degrees that are looked for: those of the file need not fit.
 experiment::Training with_free_layout(const experiment::Training& work);
+// What is wrong with the search, whatever the layout: said of one that divides, where there is one.
+void check_search(experiment::Design& design, const experiment::Training& free);
 // Of a million tokens, on as many GPUs as the layout has; nothing where no price is known.
 std::optional<double> dollars_of(const experiment::TrainingCandidate& each, const fabric::Costs& costs,
                                  const Session& session);

@@ -46,7 +46,7 @@ Planned plan_point(Session& session, const Training& work, experiment::BestBy by
     none.cells = {"-", "-", "-", "-", "-", std::move(why)};
     return none;
   };
-  experiment::check(session.design(), experiment);
+  check_search(session.design(), free);
   for (const spec::Diagnostic& each : session.diagnostics().sorted())
     if (spec::info(each.error).severity() != spec::Severity::warning) return without(each.message);
   const fabric::Costs costs = fabric::summarise(session.fabric()).costs;
@@ -76,7 +76,7 @@ Planned plan_point(Session& session, const Training& work, experiment::BestBy by
 int plan_training_over(const PlanCommandOptions& options, Console& console) {
   spec::Diagnostics diagnostics;
   const Grid grid(options.over, diagnostics);
-  if (options.confirm > 0)
+  if (options.confirm.value_or(0) > 0)
     diagnostics.add(spec::Error::contradiction, {}, "--confirm is of the layouts of one cluster", "without --over");
   if (report(diagnostics, options.input, console)) return kYourInput;
   const auto by = *parse_enum<experiment::BestBy>(options.best_by);

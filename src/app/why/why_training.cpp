@@ -38,6 +38,21 @@ struct Changed {
   bool fits = true;  // into memory
 };
 
+constexpr std::string_view kByAlgorithm = "collectives by ";
+
+// The groups whose collectives two steps do by different algorithms: "tensor and data groups"; empty: none.
+std::string groups_that_differ(const TrainingResult& one, const TrainingResult& other) {
+  std::vector<std::string> groups;
+  for (const experiment::TrainingExchange& each : one.exchanges)
+    for (const experiment::TrainingExchange& now : other.exchanges) {
+      const std::string name(enum_name(each.group));
+      if (now.group == each.group && now.operation == each.operation && now.bytes == each.bytes &&
+          now.algorithm != each.algorithm && std::find(groups.begin(), groups.end(), name) == groups.end())
+        groups.push_back(name);
+    }
+  return groups.empty() ? "" : fmt::format("{} groups", fmt::join(groups, " and "));
+}
+
 class StepChanges {
  public:
   StepChanges(const Session& session, std::string prefix, const Training& work, const TrainingResult& now)
@@ -48,6 +63,7 @@ class StepChanges {
     layouts();
     placements();
     overlaps();
+    algorithms();
     kernels();
     return std::move(out_);
   }
@@ -55,7 +71,7 @@ class StepChanges {
  private:
   void add(std::string text, std::vector<std::string> words) const {
     for (std::string& word : words)
-      if (!word.starts_with("servers.")) word = prefix_ + word;
+      if (!word.starts_with("servers.") && !word.starts_with("fabric.")) word = prefix_ + word;
     out_.push_back({std::move(text), std::move(words)});
   }
 
@@ -65,7 +81,13 @@ class StepChanges {
       add(fmt::format("twice as many NICs: {}", 2 * server.nics), {fmt::format("servers.nics={}", 2 * server.nics)});
       add("NICs with twice the rate",
           {fmt::format("servers.nic.rate={}Gbps", 2 * server.nic.rate.count() / 1'000'000'000)});
+      for (const char* key : {"oversubscription", "super_oversubscription"})
+        add(fmt::format("{} of 1", key), {fmt::format("fabric.{}=1", key)});
     }
+    if (server.scale_up && server.scale_up->link.both_ways)
+      add("a scale-up link with twice the rate",
+          {fmt::format("servers.scale_up.link.both_ways={}Gbps",
+                       2 * server.scale_up->link.both_ways->count() / 1'000'000'000)});
   }
 
   void layouts() const {
@@ -177,6 +199,15 @@ class StepChanges {
       add("DeepEP dispatches tokens", {"moe.dispatcher=deepep"});
   }
 
+  // Before what the file asks for; which groups can take one is known when it has been tried.
+  void algorithms() const {
+    for (const collective::Algorithm each : collective::kAlgorithms) {
+      std::vector<std::string> names = {std::string(collective::name(each))};
+      names.insert(names.end(), run_.algorithms.begin(), run_.algorithms.end());
+      add(std::string(kByAlgorithm) + names[0], {fmt::format("algorithms=[{}]", fmt::join(names, ","))});
+    }
+  }
+
   void kernels() const {
     const model::GpuKind& gpu = cluster_.groups[0].spec.gpu;
     if (step_.parts.launching.count() > 0) add("CUDA graphs", {"cuda_graphs=true"});
@@ -277,6 +308,7 @@ class StepReport {
       const auto result = timed_step(*design, jobs.at(nth), false);
       if (!result || result->step.time == now.step.time) continue;
       out.push_back({change, result->step.time, result->step.memory.total() <= result->memory});
+      if (change.text.starts_with(kByAlgorithm)) out.back().change.text += ": " + groups_that_differ(now, *result);
     }
     std::stable_sort(out.begin(), out.end(), [](const Changed& a, const Changed& b) { return a.time < b.time; });
     return out;
