@@ -34,6 +34,30 @@ double busbw(const Team& team, Operation operation, std::uint64_t bytes, Choice 
          static_cast<double>(factor.over) / static_cast<double>(factor.under);
 }
 
+// With LL, where a flag goes with every word, NCCL's figure of a hop is of the whole way between two nodes; of Simple
+// it is of what is handed over at both ends. A ring of one rank to a node waits as a tree does.
+TEST(Plan, AHopOfLlIsTheWholeWay) {
+  const Machines machines("{kind: hgx-h100, count: 4}");
+  const auto outside = [&](const std::vector<std::uint32_t>& gpus, Choice choice) {
+    const Team team(machines.fabric, gpus);
+    const PlanOptions given{.operation = Operation::all_reduce, .bytes = 4096, .choice = choice, .stack = &ib()};
+    return std::pair(make_plan(team, given).outside, team.network_latency());
+  };
+  const std::vector<std::uint32_t> all = pick_gpus(*machines.cluster, 16, 0);
+  const std::vector<std::uint32_t> one_each = {0, 8, 16, 24};
+  const auto figure = [](Algorithm algorithm, Protocol protocol) {
+    return hop_latency(Hop::network, algorithm, protocol);
+  };
+  for (const Algorithm each : {Algorithm::ring, Algorithm::tree}) {
+    const auto [ll, latency] = outside(all, {each, Protocol::ll, 1});
+    ASSERT_GT(latency, Duration(0));
+    ASSERT_LE(latency, microseconds(2)) << "one switch";
+    EXPECT_EQ(ll, figure(each, Protocol::ll));
+    EXPECT_EQ(outside(all, {each, Protocol::simple, 1}).first, figure(each, Protocol::simple) + latency);
+  }
+  EXPECT_EQ(outside(one_each, {Algorithm::ring, Protocol::ll, 1}).first, figure(Algorithm::tree, Protocol::ll));
+}
+
 //  NIC0 beside GPU 0, NIC1 beside GPU 4; six GPUs have none
 TEST(Team, PortsAreTheCardsNextToAGpu) {
   const Machines reference("{kind: hgx-h100, count: 2}");

@@ -12,6 +12,8 @@ namespace {
 constexpr std::uint32_t kMostHeads = 32;    // NCCL_MAX_NVLS_ARITY
 constexpr std::int64_t kNicPerMille = 960;  // that NCCL counts with: 48 GB/s of a 400G NIC's 50
 
+constexpr Duration kOrdinary = microseconds(2);  // a way through NICs and a switch or three
+
 constexpr std::int64_t kLlWire = 2000;     // a flag of 4 bytes with every 4 of data
 constexpr std::int64_t kLl128Wire = 1067;  // 8 with every 120
 
@@ -134,9 +136,11 @@ Edge Planner::edge(const Path& path, bool posts) {
   if (plan_.choice.protocol == Protocol::ll) {
     share = share / 2;
     // Within a domain a channel's threads decide. On the network a processor looks at every flag before it sends, and
-    // NCCL has one figure for what all channels get of it: that of Intel's, as what it is is not known here.
+    // NCCL has one figure for what all channels that are set up get of it, at work or not: that of Intel's, as what it
+    // is is not known here.
+    const std::uint32_t set_up = std::max(plan_.choice.channels, channels_for(team_, plan_.choice.algorithm));
     own = posted == 0 ? megabytes(generation_.ll_most[0]) / plan_.choice.channels
-                      : megabytes(generation_of("v100").ll_most[by_nodes]) / plan_.choice.channels;
+                      : megabytes(generation_of("v100").ll_most[by_nodes]) / set_up;
   } else if (plan_.choice.protocol == Protocol::ll128) {
     share = share / 128 * 120;
   }
@@ -231,10 +235,19 @@ void Planner::set_latencies() {
   plan_.inside = stars                   ? nvls_hop()
                  : near == Hop::scale_up ? nanoseconds(measured_hop)
                                          : hop_latency(near, algorithm, protocol);
-  // A chunk of NVLSTree goes through the same proxies as any other of Simple.
-  const Algorithm like = algorithm == Algorithm::nvls_tree ? Algorithm::tree : algorithm;
+  // A chunk of NVLSTree goes through the same proxies as any other of Simple. One rank to a node waits for the network
+  // as a tree does, in NCCL's model, too.
+  const bool as_tree =
+      algorithm == Algorithm::nvls_tree || (algorithm == Algorithm::ring && team_.nodes() == team_.ranks());
+  const Algorithm like = as_tree ? Algorithm::tree : algorithm;
+  const bool simple = protocol == Protocol::simple;
   plan_.outside_lag = hop_latency(Hop::network, like, protocol) + nanoseconds(options_.stack->network.hop_ns);
-  if (protocol == Protocol::simple && keeps_order(team_.group(0).spec.nic.kind))
+  // With LL, where a flag goes with every word, NCCL's figure is of all there is between two nodes of an ordinary
+  // network, and what is further apart takes longer. Of Simple it is of what is handed over at both ends, and where a
+  // hop of a network's own was fitted, that is beside the network.
+  if (protocol == Protocol::ll && options_.stack->network.hop_ns == 0)
+    plan_.outside_lag = plan_.outside_lag - std::min(team_.network_latency(), kOrdinary);
+  if (simple && keeps_order(team_.group(0).spec.nic.kind))
     plan_.outside_lag = plan_.outside_lag + nanoseconds(options_.stack->network.simple_ns);
   plan_.outside = plan_.outside_lag + team_.network_latency();
   // NCCL's figure within a domain is of all there is between two GPUs; to a switch it is half as far.
