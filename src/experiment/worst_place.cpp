@@ -14,15 +14,11 @@ namespace {
 constexpr std::uint64_t kWhole = 1'000'000;
 using Lefts = std::vector<std::uint64_t>;  // of cables that are not whole, millionths
 
+// Of a training job, which says what stands for its faults; collectives have nowhere to say it.
 std::int64_t gpus_together(const Design& design, const Experiment& experiment) {
   if (experiment.workload == nullptr) return 0;
-  if (const auto* training = std::get_if<Training>(experiment.workload.get()))
-    return training->run.jobs * gpus_of(design.cluster(), training->run);
-  std::int64_t most = 0;
-  if (const auto* work = std::get_if<Collectives>(experiment.workload.get()))
-    for (const CollectiveJob& job : work->jobs)
-      if (job.on.empty() && job.split.empty()) most = std::max<std::int64_t>(most, job.gpus);
-  return most;
+  const auto* training = std::get_if<Training>(experiment.workload.get());
+  return training == nullptr ? 0 : training->run.jobs * gpus_of(design.cluster(), training->run);
 }
 
 // What an even spread over so many ways gets through: as many times the slowest as are alive. Who avoids slow ways uses
