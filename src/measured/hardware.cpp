@@ -35,10 +35,10 @@ constexpr std::array kGpus = {
     GpuChip{0x2330, 90, "h100-sxm", "nvlink4", 5},
     GpuChip{0x2331, 90, "h100-pcie", "", 5},
     GpuChip{0x2335, 90, "h200-sxm", "nvlink4", 5},
-    GpuChip{0x2321, 90, "h100-pcie", "nvlink4", 5, false},    // H100 NVL, bridge
-    GpuChip{0x2324, 90, "h100-sxm", "nvlink4", 5, false, 8},  // H800
-    GpuChip{0x2329, 90, "h100-sxm", "nvlink4", 5, false},     // H20
-    GpuChip{0x2342, 90, "h100-sxm", "nvlink4", 5, false},     // GH200
+    GpuChip{0x2321, 90, "h100-pcie", "nvlink4", 5, false},  // H100 NVL, bridge
+    GpuChip{0x2324, 90, "h800-sxm", "nvlink4-8", 5},
+    GpuChip{0x2329, 90, "h100-sxm", "nvlink4", 5, false},  // H20
+    GpuChip{0x2342, 90, "h100-sxm", "nvlink4", 5, false},  // GH200
     GpuChip{0x2901, 100, "b200", "nvlink5", 5},
     GpuChip{0x2941, 100, "gb200", "nvlink5", 5},
     GpuChip{0x3182, 103, "b300", "nvlink5", 6},

@@ -21,6 +21,7 @@ struct Board {
 constexpr std::array kBoards = {
     Board{"a100-40-sxm", "nd-a100-v4", "p4d.24xlarge"}, Board{"a100-80-sxm", "hgx-a100", "p4de.24xlarge"},
     Board{"h100-sxm", "hgx-h100", "p5.48xlarge"},       Board{"h200-sxm", "hgx-h200", "p5en.48xlarge"},
+    Board{"h800-sxm", "hgx-h800", "hgx-h800"},  // no cloud sells it with EFA
     Board{"b200", "hgx-b200", "p6-b200.48xlarge"},      Board{"b300", "hgx-b300", "p6-b300.48xlarge"},
     Board{"gb200", "gb200-nvl72", "p6e-gb200"},         Board{"gb300", "gb300-nvl72", "p6e-gb300"},
 };
