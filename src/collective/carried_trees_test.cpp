@@ -70,8 +70,8 @@ double most_out_of_a_leaf(std::uint32_t servers, std::uint32_t under) {
   return std::max(*std::max_element(out.begin(), out.end()), *std::max_element(in.begin(), in.end()));
 }
 
-// Nothing is quicker than the busiest leaf's uplinks together, and flows say about what packets do, but where eight NICs
-// share an uplink: there SRD sends much again. Of drawn networks.
+// Nothing is quicker than the busiest leaf's uplinks together, and flows say about what packets do, but where eight
+// NICs share an uplink: there SRD sends much again. Of drawn networks.
 TEST(CarriedTrees, NoLevelIsQuickerThanUplinksAndBothSayTheSame) {
   std::mt19937_64 draw(20261);
   const auto pick = [&]<class T>(std::initializer_list<T> of) { return of.begin()[draw() % of.size()]; };

@@ -18,7 +18,8 @@ const std::vector<Tile> kBlackwellTiles = {{256, 256}, {256, 192}, {192, 256}, {
 // Tensor cores of a multiprocessor do 2,048 (Ampere), 4,096 (Hopper) and 8,192 (Blackwell) operations in 16 bits per
 // clock, and its special function units 16 exponentials (CUDA C++ Programming Guide, arithmetic throughput).
 // Blackwell under steady load was not measured: `steady` follows from whole steps of Megatron-Bridge on B200, GB200 and
-// GB300 (truth/training), which differ in watts; FlashAttention-2 has half of Hopper's share there, since the peak has doubled and its instructions have not become faster.
+// GB300 (truth/training), which differ in watts; FlashAttention-2 has half of Hopper's share there, since the peak has
+// doubled and its instructions have not become faster.
 Constants make() {
   Constants all;
   all.generations = {

@@ -332,7 +332,8 @@ sim::SimConfig packet_config(const model::Cluster& cluster, std::span<const Traf
   config.stack.srd = srd_config(transport);
   for (const model::Group& each : cluster.groups) {
     if (!each.spec.host) continue;
-    // A program is not told what its network is like, and what it may number paths by are source ports that it has opened.
+    // A program is not told what its network is like, and what it may number paths by are source ports that it has
+    // opened.
     config.stack.srd.guess_network();
     config.stack.srd.entropies = config.stack.srd.paths;
     if (transport.burst == 1)  // who pays for each call sends trains

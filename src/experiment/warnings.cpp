@@ -260,10 +260,11 @@ std::vector<spec::Diagnostic> packet_warnings(Design& design, std::span<const Tr
 // Streams that may travel otherwise than the file says.
 std::span<const TrafficStream> flows_in(const Workload& workload) {
   using Streams = std::span<const TrafficStream>;
-  return std::visit(Match{[](const Traffic& traffic) { return Streams(traffic.streams); },
-                          [](const Collectives& work) { return work.beside ? Streams(work.beside->streams) : Streams(); },
-                          [](const Training&) { return Streams(); }},
-                    workload);
+  return std::visit(
+      Match{[](const Traffic& traffic) { return Streams(traffic.streams); },
+            [](const Collectives& work) { return work.beside ? Streams(work.beside->streams) : Streams(); },
+            [](const Training&) { return Streams(); }},
+      workload);
 }
 
 // A number without a unit, of which others think otherwise.
@@ -292,15 +293,16 @@ std::vector<spec::Diagnostic> collective_warnings(Design& design) {
 
 std::vector<spec::Diagnostic> warnings_of(Design& design, const Experiment& experiment,
                                           const std::vector<Fidelity>& fidelities) {
-  std::vector<spec::Diagnostic> made = std::visit(
-      Match{[](const Traffic& traffic) { return matrix_warnings(traffic); },
-            [&](const Collectives&) { return collective_warnings(design); },
-            [&](const Training& training) {
-              std::vector<spec::Diagnostic> all = collective_warnings(design);
-              for (spec::Diagnostic& each : training_warnings(design, training)) all.push_back(std::move(each));
-              return all;
-            }},
-      *experiment.workload);
+  std::vector<spec::Diagnostic> made =
+      std::visit(Match{[](const Traffic& traffic) { return matrix_warnings(traffic); },
+                       [&](const Collectives&) { return collective_warnings(design); },
+                       [&](const Training& training) {
+                         std::vector<spec::Diagnostic> all = collective_warnings(design);
+                         for (spec::Diagnostic& each : training_warnings(design, training))
+                           all.push_back(std::move(each));
+                         return all;
+                       }},
+                 *experiment.workload);
   if (std::find(fidelities.begin(), fidelities.end(), Fidelity::packet) != fidelities.end())
     for (spec::Diagnostic& each : packet_warnings(design, flows_in(*experiment.workload)))
       made.push_back(std::move(each));

@@ -138,11 +138,10 @@ std::uint64_t fingerprint(const Workload& workload) {
 }
 
 Fidelity usual_fidelity(const Workload& workload) {
-  return std::visit(
-      Match{[](const Traffic&) { return Fidelity::packet; },
-            [](const Collectives& work) { return work.beside ? Fidelity::packet : Fidelity::message; },
-            [](const Training&) { return Fidelity::message; }},
-      workload);
+  return std::visit(Match{[](const Traffic&) { return Fidelity::packet; },
+                          [](const Collectives& work) { return work.beside ? Fidelity::packet : Fidelity::message; },
+                          [](const Training&) { return Fidelity::message; }},
+                    workload);
 }
 
 bool same_work(const Workload& one, const Workload& other) {

@@ -148,11 +148,12 @@ const Table& table_of<FaultSpec>() {
                        "`clock-jump`: its clock goes ahead by `for`.",
                .fallback = "down"})
           .field("at", &FaultSpec::at, {.text = "When it begins.", .fallback = "0us", .min = 0, .max = kMaxTime})
-          .field("for", &FaultSpec::lasts,
-                 {.text = "How long; of a flapping part, each time; of a clock, how far. Default: to the end of the run.",
-                  .example = "50us",
-                  .min = 1,
-                  .max = kMaxTime})
+          .field(
+              "for", &FaultSpec::lasts,
+              {.text = "How long; of a flapping part, each time; of a clock, how far. Default: to the end of the run.",
+               .example = "50us",
+               .min = 1,
+               .max = kMaxTime})
           .field("share", &FaultSpec::share,
                  {.text = "Lossy, corrupting: of the packets; slow, slow-receiver: of the rate that is left.",
                   .example = "0.1%",

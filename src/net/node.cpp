@@ -14,7 +14,7 @@ namespace {
 
 using transport::kNone;
 
-constexpr std::size_t kMostOutgoing = 4096;  // messages handed to the transport and not yet over
+constexpr std::size_t kMostOutgoing = 4096;     // messages handed to the transport and not yet over
 constexpr std::size_t kGuessedDatagram = 8972;  // MTU 9000, only to begin with
 
 transport::SrdConfig srd_config(std::size_t datagram, std::size_t ports) {

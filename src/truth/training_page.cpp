@@ -28,8 +28,7 @@ std::string met(const Errors& errors, double median, double most) {
 }
 
 void write_table(Out out, const TrainingTable& table) {
-  fmt::format_to(out,
-                 "\n### {}\n\n| row | measured s | simulated s | error % | blind % |\n|---|---:|---:|---:|---:|\n",
+  fmt::format_to(out, "\n### {}\n\n| row | measured s | simulated s | error % | blind % |\n|---|---:|---:|---:|---:|\n",
                  table.name);
   for (const TrainingRow& row : table.rows)
     fmt::format_to(out, "| {}{} | {:.4g} | {:.4g} | {:+.1f} | {:+.1f} |\n", row.name, row.counted ? "" : " *",

@@ -31,8 +31,8 @@ TEST(TrainingTables, AreAllTimedAndKeepTheirBlindErrors) {
   }
 }
 
-// Tables that nothing was fitted to: what the first run said stays, and a change of the model that makes them worse than
-// that by half is looked at.
+// Tables that nothing was fitted to: what the first run said stays, and a change of the model that makes them worse
+// than that by half is looked at.
 TEST(TrainingTables, BlindOnesKeepTheirFirstErrors) {
   const auto tables = time_training_tables(std::string(base::kSourceDir) + "/truth/blind/training");
   ASSERT_GE(tables.size(), 4u);
@@ -55,9 +55,10 @@ TEST(TrainingTables, ThePageShowsEveryRowAndWhichLimitsAreMissed) {
   far.name = "far";
   far.rows[0].simulated = 12;
   const std::string page = training_page({near, far}, {far});
-  for (const char* line : {"| near | 2 | 1 | 5.0, 5.0, 5.0 | met |", "| far | 2 | 1 | 20.0, 20.0, 20.0 | median missed |",
-                           "| a | 10 | 9.5 | -5.0 | +10.0 |", "| b * | 10 | 30 | +200.0 | +50.0 |",
-                           "| far | 2 | 1 | 20.0, 20.0, 20.0 | 10.0, 10.0, 10.0 |", "Median of the tables' medians: 12.5"})
+  for (const char* line :
+       {"| near | 2 | 1 | 5.0, 5.0, 5.0 | met |", "| far | 2 | 1 | 20.0, 20.0, 20.0 | median missed |",
+        "| a | 10 | 9.5 | -5.0 | +10.0 |", "| b * | 10 | 30 | +200.0 | +50.0 |",
+        "| far | 2 | 1 | 20.0, 20.0, 20.0 | 10.0, 10.0, 10.0 |", "Median of the tables' medians: 12.5"})
     EXPECT_NE(page.find(line), std::string::npos) << line << " is not in\n" << page;
 }
 

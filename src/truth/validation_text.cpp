@@ -224,7 +224,8 @@ std::string validation_page(const std::vector<Verdict>& verdicts, const std::vec
   std::string page;
   const Out out = std::back_inserter(page);
   fmt::format_to(out,
-                 "<!-- weft validate --page writes this page -->\n# How far collectives and training steps are from measurements\n\n");
+                 "<!-- weft validate --page writes this page -->\n# How far collectives and training steps are from "
+                 "measurements\n\n");
   write_summary(out, total, verdicts.size());
   fmt::format_to(out, "\n## Where it is not met, and why\n\n");
   for (const Verdict& each : verdicts) {

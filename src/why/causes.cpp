@@ -285,9 +285,9 @@ bool has_far_gpu(const Situation& situation, Machine& machine) {
 
 bool over_tcp(const Situation& situation) {
   const auto& networks = situation.facts.networks;
-  return situation.uses_sockets() ||
-         std::any_of(networks.begin(), networks.end(),
-                     [](const measured::NetUse& use) { return use.transport == measured::NetTransport::socket; });
+  return situation.uses_sockets() || std::any_of(networks.begin(), networks.end(), [](const measured::NetUse& use) {
+           return use.transport == measured::NetTransport::socket;
+         });
 }
 
 // Causes that figures cannot tell from others: they are considered where a word speaks for them.

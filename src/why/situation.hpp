@@ -122,9 +122,8 @@ struct Situation {
   }
   // Somebody tried that variable, or option of a launcher, and it helps.
   bool helped(std::string_view name) const {
-    return std::any_of(facts.trials.begin(), facts.trials.end(), [&](const measured::LogTrial& each) {
-      return each.trial.helps && each.trial.name == name;
-    });
+    return std::any_of(facts.trials.begin(), facts.trials.end(),
+                       [&](const measured::LogTrial& each) { return each.trial.helps && each.trial.name == name; });
   }
   std::uint32_t per_node() const { return job.gpus / nodes; }
   bool several_nodes() const { return nodes > 1; }

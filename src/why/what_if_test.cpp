@@ -47,8 +47,7 @@ TEST(WhatIf, MoreSpinesAreOfferedOnlyWhereTheyAreMoreBandwidth) {
 }
 
 TEST(WhatIf, AFabricThatIsTheBottleneckIsFasterWithoutOversubscription) {
-  Bench bench("{kind: hgx-h200, count: 16}",
-              "fabric: {kind: rail-optimized, scalable_unit: 4, oversubscription: 4}\n");
+  Bench bench("{kind: hgx-h200, count: 16}", "fabric: {kind: rail-optimized, scalable_unit: 4, oversubscription: 4}\n");
   const Job job = bench.job(128, Operation::all_to_all);
   const auto time = [&](const Variant& variant) {
     return bench.machine->predict(job, variant, {256 << 20}).at(0).time.count();

@@ -369,7 +369,8 @@ std::vector<experiment::Experiment> make_experiments(std::vector<Workload> work,
   each.limits = limits;
   if (!run.fidelity.empty())
     each.fidelity = parse_fidelities(run.fidelity)[0];
-  else if (std::ranges::all_of(work, [](Fidelity one) { return one == Fidelity::message; }, experiment::usual_fidelity))
+  else if (std::ranges::all_of(
+               work, [](Fidelity one) { return one == Fidelity::message; }, experiment::usual_fidelity))
     each.fidelity = Fidelity::message;
   std::vector<experiment::Experiment> made;
   for (Workload& workload : work) {

@@ -1,6 +1,6 @@
 #pragma once
-// What the receiver sees of a message: one number that says which GPU of its server, or of its scale-up domain, sent it,
-// and which of that GPU's messages it is.
+// What the receiver sees of a message: one number that says which GPU of its server, or of its scale-up domain, sent
+// it, and which of that GPU's messages it is.
 
 #include <algorithm>
 #include <bit>
@@ -14,8 +14,7 @@ class MessageNames {
  public:
   MessageNames() = default;
   // `domain_of`: of every GPU; those of a domain stand side by side.
-  MessageNames(const std::vector<std::uint32_t>& domain_of, std::uint32_t domains)
-      : first_rank_(domains, 0xFFFFFFFFu) {
+  MessageNames(const std::vector<std::uint32_t>& domain_of, std::uint32_t domains) : first_rank_(domains, 0xFFFFFFFFu) {
     std::uint32_t widest = 1;
     for (std::uint32_t gpu = 0; gpu < domain_of.size(); ++gpu) {
       std::uint32_t& first = first_rank_[domain_of[gpu]];

@@ -70,7 +70,8 @@ struct SrdConfig {
 
   std::uint16_t generation = 1;  // of this process, greater than that of the one it replaces; not 0
 
-  // Of a driver that knows nothing of its network, as weft's own over UDP: only to begin with, for all of it is measured.
+  // Of a driver that knows nothing of its network, as weft's own over UDP: only to begin with, for all of it is
+  // measured.
   void guess_network() {
     constexpr Duration kHundredMicroseconds = microseconds(100);
     constexpr std::int64_t kAByteAt10Gbps = 800;  // ps
