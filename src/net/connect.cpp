@@ -63,7 +63,7 @@ std::uint32_t Node::open_connection(std::uint32_t peer, State state) {
   do connection.ours = random_number();
   while (by_number_.contains(connection.ours));
   connection.nonce = random_number();
-  connection.began = connection.heard = now_;
+  connection.began = connection.heard = connection.answered = now_;
   connection.datagram = longest_towards(peers_[peer].address);
   by_number_.emplace(connection.ours, number);
   peers_[peer].connection = number;
@@ -157,6 +157,7 @@ void Node::take_control(const Inbox::Datagram& datagram) {
   }
   if (packet->own_connection != connection.theirs) return;
   connection.heard = now_;
+  if (packet->type != Control::ping) connection.answered = now_;
   // What waits for a peer that answers is not failed for silence.
   if (packet->type == Control::pong) srd_.hear(now_, 0, number);
   if (connection.state == State::accepted && packet->largest >= kLeastDatagram &&
@@ -275,7 +276,7 @@ void Node::come_up(std::uint32_t number, std::size_t datagram) {
   connection.datagram = datagram;
   connection.fragment = static_cast<std::uint16_t>(datagram - around_payload());
   srd_.set_payload(0, number, connection.fragment);
-  connection.heard = now_;
+  connection.heard = connection.answered = now_;
   if (config_.watches_paths) peers_[connection.peer].watch = std::make_unique<PathWatch>(sockets_.size());
   lay_lanes(connection);
   set_due(number, now_ + (introduce(connection) ? kConfirmEvery : kQuiet));
@@ -328,8 +329,10 @@ void Node::run_timers() {
       set_due(number, now_ + kConfirmEvery);
       continue;
     }
-    if (connection.state == State::up && quiet < kQuiet) {
-      set_due(number, connection.heard + kQuiet);
+    // SRD gives up what nobody answers: a peer that asks us must not keep us from asking it.
+    const Instant since = connection.under_way > 0 ? connection.answered : connection.heard;
+    if (connection.state == State::up && now_ - since < kQuiet) {
+      set_due(number, since + kQuiet);
       continue;
     }
     if (peers_[connection.peer].address != address()) say(connection, Control::ping, connection.tries++);

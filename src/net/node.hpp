@@ -157,6 +157,7 @@ class Node {
     std::unique_ptr<Seal> seal;  // where the job has a key, once both numbers are known
     Instant began = 0;
     Instant heard = 0;
+    Instant answered = 0;      // as heard, but for pings: that they come does not say that what we send arrives
     Instant arrived = 0;       // when the packet came that the next acknowledgement answers
     std::uint32_t unsaid = 0;  // packets of data since the last
     std::uint64_t asked = 0;   // look at the sockets that last brought data, unless data was sent since

@@ -94,7 +94,7 @@ void Node::take_packet(const Inbox::Datagram& datagram) {
     ++counters_.damaged;
     return;
   }
-  connection.heard = now_;
+  connection.heard = connection.answered = now_;
   auto flags = packet->flags;
   if (data) {
     flags &= transport::kAckNow | transport::kResent;

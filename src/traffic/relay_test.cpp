@@ -94,10 +94,10 @@ TEST(Relay, PathsThatDieAreNamed) {
   }
 }
 
-// Longer than SRD waits for a word: whoever answers pings lives, and what waits for it is not failed.
-TEST(Relay, APeerThatAnswersPingsIsNotGivenUp) {
+// Longer than SRD waits for a word, nothing but pings and their answers gets through, and then all does.
+void expect_not_given_up(const Relay::Decide& decide) {
   const Serving serving("127.0.0.1");
-  Relay relay(serving.address(), 1, [](Random&, std::uint16_t, bool) { return Fate{}; });
+  Relay relay(serving.address(), 1, decide);
   relay.let_pass_only_control(true);
   const Instant until = Node::now() + 6500 * kMillisecond;
   const ClientResult result = run_client(messages_to(relay.address(), 20'000, 20), [&](const Progress&) {
@@ -108,6 +108,21 @@ TEST(Relay, APeerThatAnswersPingsIsNotGivenUp) {
   EXPECT_EQ(result.failure, "");
   EXPECT_EQ(result.received.messages, 20u);
   EXPECT_EQ(result.received.wrong + result.received.repeated, 0u);
+}
+
+// Whoever answers pings lives, and what waits for it is not failed.
+TEST(Relay, APeerThatAnswersPingsIsNotGivenUp) {
+  expect_not_given_up([](Random&, std::uint16_t, bool) { return Fate{}; });
+}
+
+// What the server says is late at first, so that later it asks before it would be asked. Its pings are no answers.
+TEST(Relay, APeerThatAsksFirstIsAskedAllTheSame) {
+  const Instant late_until = Node::now() + kSecond;
+  expect_not_given_up([=](Random&, std::uint16_t, bool to_server) {
+    Fate fate;
+    fate.held = to_server || Node::now() > late_until ? 0 : 300 * kMillisecond;
+    return fate;
+  });
 }
 
 // A way that takes shorter packets than it did: pings alone get through, and what is under way fails instead of waiting
