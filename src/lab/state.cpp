@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 
 #include "base/names.hpp"
 
@@ -47,9 +49,16 @@ bool write_file(const fs::path& path, const std::string& text) {
   return !failed;
 }
 
+// Who was killed while it began another program may leave a child that holds the lock until it is that program.
 host::Descriptor lock_in(const fs::path& folder) {
+  constexpr int kTries = 100;
+  constexpr std::chrono::milliseconds kBetween{10};
   host::Descriptor file(::open((folder / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return {};
+  for (int i = 0; file && ::flock(file.get(), LOCK_EX | LOCK_NB) != 0; ++i) {
+    if (i == kTries) return {};
+    std::this_thread::sleep_for(kBetween);
+  }
+  if (!fs::exists(folder / "lock")) return {};  // who had it has taken the lab down
   return file;
 }
 

@@ -140,6 +140,12 @@ for _ in $(seq 10); do reaches s1-pf1; done
 wait $pid
 [ "$(od -An -tx1 -N4 "$out/x.pcapng" | tr -d ' ')" = 0a0d0d0a ] || fail "a capture is no pcapng"
 
+# Whoever was killed while it began a program leaves a child that holds the lock for a moment.
+flock "/run/weft/$lab/lock" sh -c "touch '$out/held'; sleep 0.4" &
+until_true 5 test -e "$out/held"
+"$weft" lab fail link leaf0:spine0 --lab $lab || fail "a lock that is held for less than a second was not waited for"
+wait $!
+
 # A crash in the middle of `up` leaves what `down` finds.
 "$weft" lab up "$cluster" --lab $crashed 2>/dev/null &
 pid=$!
