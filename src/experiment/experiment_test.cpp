@@ -317,11 +317,14 @@ TEST(Programs, CostTheirHostsAndStandStill) {
   pause.part = "s3/nic0";
   pause.kind = model::FaultKind::host_pause;
   pause.at = microseconds(100);
-  pause.lasts = microseconds(5000);
-  const Duration held_up = time_of_one_flow(programs(kHost), {pause});
-  EXPECT_GT(held_up, microseconds(5100));
-  // Who heard nothing for long begins again with a packet, and not with the window that it guessed in the beginning.
-  EXPECT_LT(held_up, microseconds(5100) + paid + paid);
+  // The window is halved at each silence, and grows again afterwards: however long the pause was, for less than two
+  // flows.
+  for (const Duration lasts : {microseconds(5000), microseconds(50'000)}) {
+    pause.lasts = lasts;
+    const Duration held_up = time_of_one_flow(programs(kHost), {pause});
+    EXPECT_GT(held_up, pause.at + lasts);
+    EXPECT_LT(held_up, pause.at + lasts + paid + paid);
+  }
 }
 
 TEST(Programs, AreOfPacketsAndComputedPorts) {
